@@ -1,0 +1,179 @@
+/** Measurements of the engine, each in a process of its own: `node parts.ts NAME ARGS…` prints one JSON object. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { runId, taskId, workerId } from "../../src/domain/ids.ts";
+import { type RunManifest, type RunNo, runNo } from "../../src/domain/run.ts";
+import { SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
+import { millis } from "../../src/domain/time.ts";
+import { systemClock } from "../../src/effects/clock.ts";
+import { ownIdentity } from "../../src/effects/host.ts";
+import { systemSecrets } from "../../src/effects/random.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import { openInlineExecutor } from "../../src/execute/inline/executor.ts";
+import { parsePlan } from "../../src/plan/plan.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+
+const clock = systemClock();
+const directory = mkdtempSync(join(tmpdir(), "rota-bench-"));
+const file = join(directory, "rota.db");
+
+/** Chains side by side: every task but the first of each chain has a dependency. */
+const chains = (count: number, width: number): readonly TaskSpec[] =>
+  Array.from({ length: count }, (_, no) => ({
+    ...SPEC_DEFAULTS,
+    id: taskId(`task-${no}`),
+    run: { shell: "true" },
+    needs: no < width ? [] : [taskId(`task-${no - width}`)],
+  }));
+
+const manifest = (): RunManifest => ({
+  id: runId("bench-1"),
+  name: "bench",
+  submittedAt: clock.now(),
+  directory,
+  file: "bench.yaml",
+  digest: "none",
+  seed: 1,
+  resources: {},
+  carried: [],
+});
+
+async function openEngine(workers: number) {
+  const store = openSqliteStore(file);
+  const owner = { process: ownIdentity(), host: "bench", command: "bench", since: clock.now(), workers, capacity: {} };
+  const acquired = await store.acquire(owner, () => false);
+  if (!acquired.ok) throw new Error("the bench store is its own");
+  const engine = new Engine({
+    store,
+    epoch: acquired.value,
+    clock,
+    secrets: systemSecrets(),
+    executor: openInlineExecutor(() => ({ kind: "success", durationMs: millis(0) })),
+    attemptOf: ({ manifest: { id } }, { spec, attempt }) => ({
+      run: id,
+      task: spec.id,
+      fence: attempt,
+      command: spec.run,
+      cwd: directory,
+      env: spec.env,
+      priority: spec.priority,
+      log: "",
+    }),
+    options: {
+      workers: Array.from({ length: workers }, (_, index) => workerId(`inline/${index}`)),
+      capacity: {},
+      capabilities: [],
+    },
+  });
+  await engine.open();
+  return { store, engine };
+}
+
+async function timed(work: () => unknown): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+/** The whole way of `count` no-op tasks through engine and store, `batch` at a time. */
+async function throughput(count: number, batch: number) {
+  const { engine } = await openEngine(batch);
+  const run = await engine.submit(manifest(), chains(count, batch));
+  const ms = await timed(() => engine.idle(run));
+  return { ms, usPerTask: (ms * 1_000) / count, outcome: run.status };
+}
+
+/** The floor: the same writes by hand, in batches of the same size, and nothing else. */
+function byHand(count: number, batch: number) {
+  const db = new DatabaseSync(file);
+  db.exec("pragma journal_mode = wal; pragma synchronous = full");
+  db.exec(`
+    create table task (no integer primary key, state text not null, attempt integer not null, worker text, expires_at integer);
+    create table ledger (seq integer primary key, at integer not null, task integer not null, kind text not null, data text)`);
+  const insert = db.prepare("insert into task values (?, 'waiting', 0, null, null)");
+  db.exec("begin");
+  for (let no = 0; no < count; no++) insert.run(no);
+  db.exec("commit");
+  const claim = db.prepare("update task set state = 'claimed', attempt = attempt + 1, worker = ?, expires_at = ? where no = ?");
+  const finish = db.prepare("update task set state = 'succeeded', worker = null, expires_at = null where no = ?");
+  const event = db.prepare("insert into ledger values (?, ?, ?, ?, ?)");
+  let seq = 0;
+  const start = performance.now();
+  for (let first = 0; first < count + batch; first += batch) {
+    db.exec("begin immediate");
+    const at = Date.now();
+    for (let no = Math.max(0, first - batch); no < Math.min(first, count); no++) {
+      finish.run(no);
+      event.run(++seq, at, no, "succeeded", JSON.stringify({ outcome: { kind: "success", durationMs: 0 } }));
+    }
+    for (let no = first; no < Math.min(first + batch, count); no++) {
+      claim.run(`inline/${no % batch}`, at + 30_000, no);
+      event.run(++seq, at, no, "claimed", JSON.stringify({ worker: `inline/${no % batch}`, deadline: at + 30_000 }));
+    }
+    db.exec("commit");
+  }
+  const ms = performance.now() - start;
+  db.close();
+  return { ms, usPerTask: (ms * 1_000) / count };
+}
+
+/** What a task that waits costs in memory, once everything that can be collected is. */
+async function memory(count: number) {
+  const { engine } = await openEngine(1);
+  engine.pause();
+  const collect = (): number => {
+    for (let times = 0; times < 4; times++) globalThis.gc?.();
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const before = collect();
+  const run = await engine.submit(manifest(), chains(count, 100));
+  const bytes = collect() - before;
+  return { bytesPerTask: bytes / count, tasks: run.tasks.length };
+}
+
+/** A plan of `count` tasks as JSON, read as bytes and checked, against `JSON.parse` on the same text. */
+async function load(count: number) {
+  const tasks: Record<string, unknown> = {};
+  for (let no = 0; no < count; no++) tasks[`task-${no}`] = { run: "true", needs: no === 0 ? [] : [`task-${no - 1}`] };
+  const text = JSON.stringify({ name: "large", tasks });
+  const bytes = Buffer.from(text);
+  const parseMs = await timed(() => JSON.parse(text));
+  let loaded = 0;
+  const loadMs = await timed(async () => {
+    const result = await parsePlan(bytes, "large.json");
+    loaded = result.ok ? result.value.plan.tasks.length : 0;
+  });
+  return { parseMs, loadMs, ratio: loadMs / parseMs, megabytes: bytes.length / 1e6, loaded };
+}
+
+/** From opening the store to the first task being ready to go, with `count` unfinished tasks in it. */
+async function restart(count: number) {
+  {
+    const { engine, store } = await openEngine(100);
+    engine.pause();
+    await engine.submit(manifest(), chains(count, 100));
+    engine.close();
+    await store[Symbol.asyncDispose]();
+  }
+  let ready = 0;
+  const ms = await timed(async () => {
+    const { engine } = await openEngine(100);
+    engine.pause();
+    const run = await engine.resume(1 as RunNo satisfies ReturnType<typeof runNo>);
+    ready = run.counts.ready;
+  });
+  return { ms, ready };
+}
+
+const PARTS: Readonly<Record<string, (...sizes: number[]) => unknown>> = { throughput, byHand, memory, load, restart };
+
+const [part = "", ...sizes] = process.argv.slice(2);
+const measure = PARTS[part];
+if (measure === undefined) throw new Error(`There is no part "${part}"`);
+const result = await measure(...sizes.map(Number));
+rmSync(directory, { recursive: true, force: true });
+process.stdout.write(`${JSON.stringify(result)}\n`);
+process.exit(0);

@@ -1,0 +1,52 @@
+/** Every kind of event in a sentence. The compiler keeps the list complete. */
+import type { EventKind } from "../src/domain/event.ts";
+
+interface EventWords {
+  readonly meaning: string;
+  /** What it has beyond the fields that all events share. */
+  readonly fields: readonly string[];
+}
+
+export const EVENT_FIELDS = {
+  seq: "Its place in the ledger: 1, 2, 3, … without gaps.",
+  at: "When, in UTC.",
+  run: "The id of the run.",
+  kind: "What happened: the table below.",
+  task: "The id of the task.",
+  version: "Its place among the events of the task, without gaps.",
+  attempt: "The claim it is about; 0 before the first.",
+  fence: "The number of the claim, where the event concerns one. A report with an older number is refused.",
+} as const;
+
+/** `lease_renewed` moves a deadline and nothing else, so the ledger does not keep it. */
+export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventWords>> = {
+  run_submitted: { meaning: "A plan became a run.", fields: ["name", "tasks"] },
+  run_reopened: { meaning: "A scheduler took the run up again.", fields: ["epoch"] },
+  run_cancelling: { meaning: "Somebody asked for the whole run to be cancelled.", fields: ["by", "why"] },
+  run_stalled: { meaning: "Work remains that nothing can move by itself.", fields: ["remaining"] },
+  run_finished: { meaning: "Every task has come to an end.", fields: ["outcome"] },
+  claimed: { meaning: "A worker was given the task, with a lease.", fields: ["worker", "deadline", "evidence"] },
+  started: { meaning: "The attempt is running.", fields: ["pid"] },
+  stopping: { meaning: "The attempt is about to be stopped.", fields: ["reason", "limit", "by", "why"] },
+  succeeded: { meaning: "The task is done.", fields: ["outcome"] },
+  failed: { meaning: "The task failed and will not be tried again.", fields: ["outcome", "reason"] },
+  retried: {
+    meaning: "The attempt failed; the task is tried again, not before a given moment.",
+    fields: ["outcome", "not_before", "costs"],
+  },
+  expired: {
+    meaning: "The lease ran out, or its holder is gone; the task is queued again.",
+    fields: ["worker", "not_before"],
+  },
+  released: { meaning: "The task was handed back without having been worked on.", fields: ["why"] },
+  parked: { meaning: "The task waits for a person.", fields: ["reason", "outcome"] },
+  skipped: { meaning: "Something the task needs did not succeed.", fields: ["because"] },
+  cancelled: { meaning: "The task was cancelled because somebody asked.", fields: ["by", "why", "outcome"] },
+  requeued: { meaning: "A parked task was put back in the queue.", fields: ["by", "why"] },
+  approved: { meaning: "The gate in front of the task was opened.", fields: ["by", "why"] },
+  silent: { meaning: "The attempt has given no sign of life for longer than it should.", fields: ["for_ms"] },
+  late_report_refused: {
+    meaning: "Somebody reported on a claim that is no longer theirs. Nothing changed.",
+    fields: ["reported"],
+  },
+};

@@ -1,0 +1,213 @@
+/** The reference pages, made from the tables that the program itself uses: what they say cannot be out of date. */
+import { SETTING_NAMES, SETTINGS, variableOf } from "../src/app/config.ts";
+import { type CommandSpec, GROUPS } from "../src/cli/command.ts";
+import { COMMANDS } from "../src/cli/commands.ts";
+import { describeOption, optionName, usageOf } from "../src/cli/help.ts";
+import { USER_ERRORS } from "../src/domain/errors.ts";
+import { DIAGNOSTICS } from "../src/plan/diagnostics.ts";
+import { planShape, taskShape } from "../src/plan/shape.ts";
+import type { JsonSchema, Schema } from "../src/std/schema.ts";
+import { EVENT_FIELDS, EVENTS } from "./event-words.ts";
+
+/** Path from the root → text. */
+export function referencePages(): ReadonlyMap<string, string> {
+  const pages = { cli, plan, config, errors, events };
+  return new Map(Object.entries(pages).map(([name, page]) => [`docs/reference/${name}.md`, `${page().trim()}\n`]));
+}
+
+const MADE = (from: string): string => `<!-- Made by \`npm run docs\` from ${from}. Change it there. -->`;
+
+function cli(): string {
+  const groups = GROUPS.map((group) => {
+    const members = COMMANDS.filter((command) => command.group === group);
+    return [`## ${group}`, ...members.map(commandSection)].join("\n\n");
+  });
+  return `# Commands
+
+${MADE("src/cli/commands.ts")}
+
+\`rota help\` lists these, and \`rota help COMMAND\` shows one. Options that take a value are written \`--name VALUE\` or
+\`--name=VALUE\`; everything after \`--\` is an argument. \`--state DIR\` and \`--json\` may stand before the command too.
+
+Exit codes: 0 all succeeded · 1 some task failed, or a check found something · 2 bad usage or plan · 3 work remains that
+nothing can move · 70 a fault of Rota itself · 130 interrupted. Errors are one line on standard error,
+\`CODE: message (hint)\`; [errors](errors.md) lists the codes. \`NO_COLOR\` turns colours off, \`FORCE_COLOR=1\` on, and
+\`ROTA_DEBUG=1\` adds the place of a fault.
+
+${groups.join("\n\n")}`;
+}
+
+function commandSection(command: CommandSpec): string {
+  const options = Object.entries(command.options).map(([name, spec]) => [
+    code(optionName(name, spec).trim()),
+    describeOption(spec),
+  ]);
+  const given = command.arguments.map(({ name, describe, choices }) => [
+    code(name),
+    choices === undefined ? `${describe}.` : `${describe} (${choices.join(" | ")}).`,
+  ]);
+  return [
+    `### rota ${command.name}`,
+    `${command.summary}.`,
+    fence(usageOf(command)),
+    ...(command.details === undefined ? [] : [command.details]),
+    ...(given.length + options.length === 0 ? [] : [table(["", ""], [...given, ...options])]),
+    fence(command.examples.join("\n")),
+  ].join("\n\n");
+}
+
+type Fields = Readonly<Record<string, Schema<unknown, "required" | "optional" | "defaulted">>>;
+
+function plan(): string {
+  const nested = nestedObjects(taskShape.json);
+  return `# Plan
+
+${MADE("src/plan/shape.ts")}
+
+A plan is a YAML or JSON file. \`rota check\` says everything that is wrong with one, \`rota schema\` prints the same as
+JSON Schema for editors. Unknown keys are errors; keys that begin with \`x-\` are yours, at the top of the file.
+
+Durations are written \`250ms\`, \`90s\`, \`5m\`, \`1h30m\`. Sizes are written \`512MiB\`, \`4GiB\`. Paths are relative to the
+plan's directory; a path covers everything below it, and \`*\`, \`**\`, \`?\`, \`[ab]\` and \`{a,b}\` are globs.
+
+## The file
+
+${fieldTable(planShape.fields)}
+
+## A task
+
+${fieldTable(taskShape.fields)}
+
+${nested.map(({ name, schema }) => `### \`${name}\`\n\n${propertyTable(schema)}`).join("\n\n")}
+
+Every process a task starts sees \`ROTA_RUN\`, \`ROTA_TASK\`, \`ROTA_ATTEMPT\` and \`ROTA_FENCE\`.
+
+## Not in this version
+
+These are known, and refused with a clear message: ${refusedNames().map(code).join(", ")}.`;
+}
+
+const isRefused = (json: JsonSchema): boolean => "not" in json;
+const refusedNames = (): readonly string[] => [
+  ...new Set(
+    Object.entries({ ...taskShape.fields, ...planShape.fields } as Fields)
+      .filter(([, field]) => isRefused(field.json))
+      .map(([name]) => name),
+  ),
+];
+
+function fieldTable(fields: Fields): string {
+  const rows = Object.entries(fields)
+    .filter(([, field]) => !isRefused(field.json))
+    .map(([name, field]) => [
+      field.presence === "required" ? `${code(name)} (required)` : code(name),
+      // An object is called by its own name, which says nothing here.
+      field.expects.replace(new RegExp(`\\b${RegExp.escape(name)}$`), "a map"),
+      descriptionOf(field.json),
+    ]);
+  return table(["field", "holds", "meaning"], rows);
+}
+
+/** Fields of a task that are maps with fields of their own, wherever a union hides them. */
+function nestedObjects(json: JsonSchema): { readonly name: string; readonly schema: JsonSchema }[] {
+  return Object.entries(propertiesOf(json)).flatMap(([name, property]) => {
+    const options = [property, ...((property["anyOf"] as JsonSchema[] | undefined) ?? [])];
+    const schema = options.find((option) => option["type"] === "object" && option["properties"] !== undefined);
+    return schema === undefined ? [] : [{ name, schema }];
+  });
+}
+
+const propertiesOf = (json: JsonSchema): Readonly<Record<string, JsonSchema>> =>
+  (json["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>;
+
+function propertyTable(json: JsonSchema): string {
+  const rows = Object.entries(propertiesOf(json)).map(([name, property]) => [code(name), descriptionOf(property)]);
+  return table(["field", "meaning"], rows);
+}
+
+function config(): string {
+  const rows = SETTING_NAMES.map((name) => {
+    const setting: Schema<unknown, "optional" | "defaulted"> = SETTINGS[name];
+    const fallback =
+      name === "workers" ? "one per core" : code(JSON.stringify(setting.json["default"]).replaceAll('"', ""));
+    return [code(name), code(variableOf(name)), setting.expects, fallback, descriptionOf(setting.json)];
+  });
+  return `# Settings
+
+${MADE("src/app/config.ts")}
+
+A setting comes from the first of these that has it: a flag, a \`ROTA_*\` variable, \`rota.config.yaml\` or
+\`rota.config.json\` beside the plan (else in the current directory or the nearest above it), the default. \`rota config\`
+prints every value with where it comes from, and \`rota config schema\` the JSON Schema of the file.
+
+${table(["setting", "variable", "holds", "default", "meaning"], rows)}
+
+In a variable, lists are written with commas or spaces between the words.
+
+${fence("# rota.config.yaml\nworkers: 4\ngrace: 10s\npass: [SSH_AUTH_SOCK, AWS_*]", "yaml")}
+
+## Other variables
+
+${table(
+  ["variable", "meaning"],
+  [
+    [code("ROTA_STATE"), "The state directory, as `--state` gives it."],
+    [code("ROTA_DEBUG"), "`1` adds the stack to a fault of Rota itself."],
+    [code("NO_COLOR"), "Anything but nothing turns colours off."],
+    [code("FORCE_COLOR"), "Anything but `0` turns colours on, even where nobody watches."],
+  ],
+)}`;
+}
+
+function errors(): string {
+  const user = Object.entries(USER_ERRORS).map(([name, { exitCode, hint }]) => [code(name), String(exitCode), hint]);
+  const diagnostics = Object.entries(DIAGNOSTICS).map(([name, { severity, hint }]) => [code(name), severity, hint]);
+  return `# Errors
+
+${MADE("src/domain/errors.ts and src/plan/diagnostics.ts")}
+
+Whatever you can put right is said as \`CODE: message (hint)\` on standard error. The codes are stable: scripts may rely
+on them.
+
+## Of commands
+
+${table(["code", "exit code", "what to do"], user)}
+
+## Of plans
+
+\`rota check\` lists all of them at once, each with its place in the file. A warning stops nothing, unless \`--strict\` is
+given.
+
+${table(["code", "severity", "what to do"], diagnostics)}`;
+}
+
+function events(): string {
+  const rows = Object.entries(EVENTS).map(([kind, { meaning, fields }]) => [
+    code(kind),
+    meaning,
+    fields.map(code).join(", "),
+  ]);
+  return `# Events
+
+${MADE("scripts/event-words.ts")}
+
+The ledger records every transition, in order, and is only ever added to. \`rota events --json\` prints it, one object a
+line. Every event has the first four of these fields; those of a task have the others too.
+
+${table(
+  ["field", "meaning"],
+  Object.entries(EVENT_FIELDS).map(([name, meaning]) => [code(name), meaning]),
+)}
+
+${table(["kind", "what happened", "its own fields"], rows)}`;
+}
+
+const descriptionOf = (json: JsonSchema): string => (json["description"] as string | undefined) ?? "";
+const code = (text: string): string => `\`${text}\``;
+const fence = (text: string, language = "sh"): string => `\`\`\`${language}\n${text}\n\`\`\``;
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}

@@ -1,0 +1,208 @@
+/** The settings: one table, from which follow their types, defaults, help, JSON Schema and reference page. */
+import { readFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { UserError } from "../domain/errors.ts";
+import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
+import { formatBytes } from "../domain/size.ts";
+import { formatDuration, millis } from "../domain/time.ts";
+import { coreCount } from "../effects/machine.ts";
+import { ORPHANS } from "../execute/process/messages.ts";
+import { PROCESS_DEFAULTS } from "../execute/process/options.ts";
+import { bytes, duration } from "../plan/scalars.ts";
+import { Problems } from "../std/problems.ts";
+import { integer, list, oneOf, type Schema, text, union } from "../std/schema.ts";
+import { object, type Read } from "../std/schema-maps.ts";
+import { DURABILITIES } from "../store/sqlite/store.ts";
+import { type ConfigFile, readConfigFile } from "./config-file.ts";
+
+const WORKERS_MAX = 4_096;
+const PASS_NAME = /^[A-Za-z_][A-Za-z0-9_]*\*?$/;
+const passName: Schema<string> = text({
+  expects: "the name of an environment variable, or the start of one with a *",
+  parse: (raw) => (PASS_NAME.test(raw) ? raw : undefined),
+  json: { pattern: PASS_NAME.source },
+});
+
+export const SETTINGS = {
+  workers: integer({ min: 1, max: WORKERS_MAX })
+    .optional()
+    .describe("How many tasks may run at once. One per core when it is not set."),
+  durability: oneOf(DURABILITIES)
+    .default("full")
+    .describe("`full`: what was recorded survives a power cut. `normal`: faster, and a power cut may lose the last moments."),
+  grace: duration()
+    .default(PROCESS_DEFAULTS.grace, formatDuration(PROCESS_DEFAULTS.grace))
+    .describe("How long a task that is stopped has to end by itself before it is killed."),
+  leaseTtl: duration(millis(100))
+    .default(LEASE_TTL, formatDuration(LEASE_TTL))
+    .describe("How long a task stays with a worker that gives no sign of life, and how long tasks run on without a scheduler."),
+  heartbeat: duration(millis(20))
+    .default(HEARTBEAT_INTERVAL, formatDuration(HEARTBEAT_INTERVAL))
+    .describe("How often leases are renewed. At most half of `leaseTtl`."),
+  orphans: oneOf(ORPHANS)
+    .default(PROCESS_DEFAULTS.orphans)
+    .describe("What becomes of running tasks when their scheduler dies. `keep`: the next one takes them over. `stop`: they are ended."),
+  pass: list(passName, { max: 1_000 })
+    .default([])
+    .describe("Environment variables that tasks get besides the usual ones. A name may end in `*`."),
+  logMaxBytes: union(integer({ min: 1 }), bytes)
+    .default(PROCESS_DEFAULTS.logMaxBytes, formatBytes(PROCESS_DEFAULTS.logMaxBytes))
+    .describe("The most that is kept of one attempt's output. A log that grows over it loses its middle."),
+} as const;
+
+export type Setting = keyof typeof SETTINGS;
+export const SETTING_NAMES = Object.keys(SETTINGS) as readonly Setting[];
+const FILE = object(SETTINGS, { name: "the configuration", ignores: /^(?:x-.*|\$schema)$/ });
+
+export type Config = Required<Read<typeof SETTINGS>>;
+export type Origin =
+  | { readonly kind: "default" }
+  | { readonly kind: "file"; readonly file: string; readonly line: number; readonly column: number }
+  | { readonly kind: "environment"; readonly name: string }
+  | { readonly kind: "flag"; readonly name: string };
+
+export interface LoadedConfig {
+  readonly values: Config;
+  readonly origins: Readonly<Record<Setting, Origin>>;
+}
+
+export interface ConfigSources {
+  readonly cwd: string;
+  /** Where the plan is: its own configuration comes first. */
+  readonly planDir?: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** As typed, or as the command line has read them. */
+  readonly flags: Readonly<Partial<Record<Setting, string | number>>>;
+}
+
+/** `leaseTtl` is `ROTA_LEASE_TTL`. */
+export const variableOf = (setting: Setting): string =>
+  `ROTA_${setting.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+const flagOf = (setting: Setting): string => `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+export const configJsonSchema = () => ({
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: "Rota configuration",
+  ...FILE.json,
+});
+
+/** Every setting with its value and where that comes from. All that is wrong is said at once. */
+export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
+  const { env, flags } = sources;
+  const found = await findConfigFile(sources);
+  const faults: string[] = [];
+  const values: Record<string, unknown> = { workers: coreCount() };
+  const origins = {} as Record<Setting, Origin>;
+  for (const setting of SETTING_NAMES) {
+    values[setting] ??= SETTINGS[setting].fallback;
+    origins[setting] = { kind: "default" };
+  }
+  if (found !== undefined) takeFile(found, values, origins, faults);
+  for (const setting of SETTING_NAMES) {
+    const name = variableOf(setting);
+    const raw = env[name];
+    if (raw !== undefined && raw !== "") take(setting, raw, { kind: "environment", name }, values, origins, faults);
+    const flag = flags[setting];
+    if (flag !== undefined) take(setting, flag, { kind: "flag", name: flagOf(setting) }, values, origins, faults);
+  }
+  const config = values as Config;
+  if (faults.length === 0) faults.push(...contradictions(config, origins));
+  if (faults.length > 0) throw new UserError("CONFIG_INVALID", faults.join("\n"));
+  return { values: config, origins };
+}
+
+function takeFile(found: ConfigFile, values: Record<string, unknown>, origins: Record<Setting, Origin>, faults: string[]): void {
+  const { name, place } = found;
+  const problems = new Problems("the configuration");
+  const read = FILE.read(found.value, problems) as Readonly<Record<string, unknown>> | undefined;
+  for (const problem of problems.list) {
+    const { line, column } = place(problem.path, problem.at);
+    faults.push(`${name}:${line}:${column}: ${sentence(problem.message, problem.hint)}`);
+  }
+  if (read === undefined) return;
+  for (const setting of SETTING_NAMES) {
+    if (!Object.hasOwn(found.value as object, setting)) continue;
+    values[setting] = read[setting];
+    origins[setting] = { kind: "file", file: name, ...place([setting], "key") };
+  }
+}
+
+function take(
+  setting: Setting,
+  raw: string | number,
+  origin: Extract<Origin, { name: string }>,
+  values: Record<string, unknown>,
+  origins: Record<Setting, Origin>,
+  faults: string[],
+): void {
+  const schema: Schema<unknown, "optional" | "defaulted"> = SETTINGS[setting];
+  const problems = new Problems(origin.name);
+  values[setting] = schema.read(typeof raw === "string" ? fromText(raw, schema) : raw, problems);
+  origins[setting] = origin;
+  faults.push(...problems.list.map(({ message, hint }) => sentence(message, hint)));
+}
+
+/** A variable is always text: what it stands for follows from what the setting takes. */
+function fromText(raw: string, { types }: Schema<unknown, "optional" | "defaulted">): unknown {
+  if (types.includes("list")) return raw.split(/[\s,]+/).filter((word) => word !== "");
+  return types.includes("number") && /^-?\d+(?:\.\d+)?$/.test(raw) ? Number(raw) : raw;
+}
+
+/** A lease that is not renewed in time is lost although its holder lives. */
+function contradictions({ heartbeat, leaseTtl }: Config, origins: Readonly<Record<Setting, Origin>>): string[] {
+  if (heartbeat * 2 <= leaseTtl) return [];
+  const origin = origins.heartbeat.kind === "default" ? origins.leaseTtl : origins.heartbeat;
+  const [beat, ttl] = [formatDuration(heartbeat), formatDuration(leaseTtl)];
+  return [`${describeOrigin(origin)}: heartbeat (${beat}) must be at most half of leaseTtl (${ttl})`];
+}
+
+export function describeOrigin(origin: Origin): string {
+  switch (origin.kind) {
+    case "default":
+      return "default";
+    case "file":
+      return `${origin.file}:${origin.line}:${origin.column}`;
+    case "environment":
+    case "flag":
+      return origin.name;
+  }
+}
+
+const sentence = (message: string, hint: string | undefined): string =>
+  hint === undefined ? message.replace(/\.$/, "") : `${message} ${hint}`;
+
+/** Beside the plan, else in the current directory or the nearest above it. */
+async function findConfigFile({ cwd, planDir }: ConfigSources): Promise<ConfigFile | undefined> {
+  const beside = planDir === undefined ? undefined : await configIn(planDir, cwd);
+  if (beside !== undefined) return beside;
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const found = await configIn(folder, cwd);
+    if (found !== undefined || dirname(folder) === folder) return found;
+  }
+}
+
+const FILE_NAMES = ["rota.config.yaml", "rota.config.json"] as const;
+
+async function configIn(folder: string, cwd: string): Promise<ConfigFile | undefined> {
+  const texts = await Promise.all(FILE_NAMES.map((name) => textOf(join(folder, name))));
+  const there = FILE_NAMES.filter((_, at) => texts[at] !== undefined);
+  if (there.length > 1) {
+    throw new UserError("CONFIG_INVALID", `${folder} has both ${there.join(" and ")}`, { hint: "Keep one of them." });
+  }
+  const at = texts.findIndex((each) => each !== undefined);
+  const content = texts[at];
+  if (content === undefined) return undefined;
+  const file = join(folder, FILE_NAMES[at] as string);
+  const shown = relative(cwd, file);
+  return await readConfigFile(content, shown.startsWith("..") ? file : shown);
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, "utf8")).replace(/^\ufeff/, "");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new UserError("CONFIG_INVALID", `${file} cannot be read: ${message}`, { cause: error });
+  }
+}

@@ -1,0 +1,74 @@
+/** A plan in a file: read, judged, and ready to be run. */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { UserError } from "../domain/errors.ts";
+import { machineCapacity } from "../effects/machine.ts";
+import type { Diagnostic } from "../plan/diagnostics.ts";
+import { type Plan, parsePlan } from "../plan/plan.ts";
+import { planSchema } from "../plan/shape.ts";
+
+export interface LoadedPlan {
+  readonly plan: Plan;
+  /** Absolute. */
+  readonly file: string;
+  readonly directory: string;
+  /** Of the file's bytes, to notice that it was changed. */
+  readonly digest: string;
+  readonly warnings: readonly Diagnostic[];
+}
+
+export interface LoadOptions {
+  /** Warnings count as errors. */
+  readonly strict: boolean;
+  /** How messages call the file; its last name when absent. */
+  readonly name?: string;
+}
+
+export interface CheckedPlan {
+  readonly diagnostics: readonly Diagnostic[];
+  /** Absent when it cannot be run. */
+  readonly plan?: Plan;
+  /** The file as it is, for excerpts. */
+  readonly bytes: Uint8Array;
+}
+
+export const planJsonSchema = planSchema;
+
+/** The plan, or a `UserError` with everything that is wrong with it. */
+export async function loadPlan(file: string, options: LoadOptions): Promise<LoadedPlan> {
+  const { plan, diagnostics, bytes } = await checkPlan(file, options);
+  if (plan === undefined) throw invalid(options.name ?? basename(file), diagnostics);
+  const digest = createHash("sha256").update(bytes).digest("hex");
+  return { plan, file, directory: dirname(file), digest, warnings: diagnostics };
+}
+
+/** Everything there is to say about the file. Throws only when it cannot be read at all. */
+export async function checkPlan(file: string, { strict, name = basename(file) }: LoadOptions): Promise<CheckedPlan> {
+  const bytes = await bytesOf(file, name);
+  const parsed = await parsePlan(bytes, name, { strict, capacity: machineCapacity(), capabilities: [] });
+  return parsed.ok
+    ? { diagnostics: parsed.value.warnings, plan: parsed.value.plan, bytes }
+    : { diagnostics: parsed.error, bytes };
+}
+
+async function bytesOf(file: string, name: string): Promise<Uint8Array> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const what = code === "ENOENT" ? "There is no such file" : code === "EISDIR" ? "It is a directory" : message;
+    throw new UserError("PLAN_UNREADABLE", `${name} cannot be read: ${what}`, { cause: error });
+  }
+}
+
+const SHOWN_MAX = 20;
+
+function invalid(name: string, diagnostics: readonly Diagnostic[]): UserError {
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  const lines = errors
+    .slice(0, SHOWN_MAX)
+    .map(({ code, file, line, column, message, hint }) => `${file}:${line}:${column}: ${code}: ${message} ${hint}`);
+  const rest = errors.length > SHOWN_MAX ? [`and ${errors.length - SHOWN_MAX} more`] : [];
+  return new UserError("PLAN_INVALID", [`${name} cannot be run`, ...lines, ...rest].join("\n  "));
+}

@@ -1,0 +1,86 @@
+/** A look at what a state directory holds: changes nothing, needs no scheduler, and may be taken while one works. */
+import { UserError } from "../domain/errors.ts";
+import type { Run } from "../domain/run.ts";
+import { findTask } from "../domain/run.ts";
+import type { Task } from "../domain/task.ts";
+import { taskId } from "../domain/ids.ts";
+import type { Instant } from "../domain/time.ts";
+import { systemClock } from "../effects/clock.ts";
+import { closest } from "../std/closest.ts";
+import { restoreRun, type RunRow } from "../store/rows.ts";
+import { openSqliteStore } from "../store/sqlite/store.ts";
+import type { Owner, Store } from "../store/store.ts";
+import { existingState, type StateDir } from "./state.ts";
+
+export interface Reader extends AsyncDisposable {
+  readonly state: StateDir;
+  readonly store: Pick<Store, "runs" | "load" | "events" | "lastSeq" | "requests">;
+  now(): Instant;
+  /** The scheduler on record, whether or not it lives. */
+  owner(): Promise<Owner | undefined>;
+  /** The scheduler that works on this state directory right now. */
+  scheduler(): Promise<Owner | undefined>;
+}
+
+export function openReader(where: Parameters<typeof existingState>[0]): Reader {
+  const state = existingState(where);
+  const clock = systemClock();
+  const store = openSqliteStore(state.database, { readOnly: true });
+  return {
+    state,
+    store,
+    now: () => clock.now(),
+    owner: () => store.owner(),
+    async scheduler() {
+      const owner = await store.owner();
+      if (owner === undefined) return undefined;
+      // Looking at processes takes modules that most looks do without.
+      const { lives } = await import("./owner.ts");
+      return lives(owner) ? owner : undefined;
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+interface ReadFrom {
+  readonly store: Pick<Store, "runs" | "load">;
+}
+
+/** The run that is meant: by its id, the start of its id, or `last`; the newest when nothing is said. */
+export async function findRun({ store }: ReadFrom, name = "last"): Promise<RunRow> {
+  const rows = await store.runs();
+  const newest = rows.at(-1);
+  if (newest === undefined) throw new UserError("RUN_UNKNOWN", "There are no runs yet", { hint: "Start one with `rota run PLAN`." });
+  if (name === "last") return newest;
+  const exact = rows.find(({ manifest }) => manifest.id === name);
+  if (exact !== undefined) return exact;
+  const begun = rows.filter(({ manifest }) => name !== "" && manifest.id.startsWith(name));
+  if (begun.length === 1) return begun[0] as RunRow;
+  const ids = begun.map(({ manifest }) => manifest.id);
+  if (ids.length > 1) throw new UserError("RUN_UNKNOWN", `"${name}" begins ${ids.length} runs: ${few(ids)}`);
+  const near = closest(name, rows.map(({ manifest }) => manifest.id));
+  throw new UserError("RUN_UNKNOWN", `There is no run "${name}"${near === undefined ? "" : `. Did you mean "${near}"?`}`);
+}
+
+/** Whether it is the run that is meant when nothing is said. */
+export const isNewest = async ({ store }: ReadFrom, { no }: Pick<RunRow, "no">): Promise<boolean> =>
+  (await store.runs()).at(-1)?.no === no;
+
+/** The run as it is now, with all its tasks. */
+export async function loadRun({ store }: ReadFrom, row: Pick<RunRow, "no" | "manifest">): Promise<Run> {
+  const stored = await store.load(row.no);
+  if (stored === undefined) throw new UserError("RUN_UNKNOWN", `There is no run "${row.manifest.id}"`);
+  return restoreRun(stored.row, stored.specs, stored.tasks);
+}
+
+export function mustFindTask(run: Run, id: string): Task {
+  const task = findTask(run, taskId(id));
+  if (task !== undefined) return task;
+  const near = closest(id, run.tasks.map(({ spec }) => spec.id));
+  const hint = near === undefined ? "" : `. Did you mean "${near}"?`;
+  throw new UserError("TASK_UNKNOWN", `Run ${run.manifest.id} has no task "${id}"${hint}`);
+}
+
+const SHOWN_MAX = 5;
+const few = (ids: readonly string[]): string =>
+  ids.length > SHOWN_MAX ? `${ids.slice(-SHOWN_MAX).join(", ")} and ${ids.length - SHOWN_MAX} more` : ids.join(", ");

@@ -1,0 +1,135 @@
+/** Puts the parts together: a store that is ours, an executor, and the engine between them. The only place that names adapters. */
+import { watch } from "node:fs";
+import { basename, resolve } from "node:path";
+import { UserError } from "../domain/errors.ts";
+import { workerId } from "../domain/ids.ts";
+import type { Run } from "../domain/run.ts";
+import type { Task } from "../domain/task.ts";
+import { type Clock, systemClock } from "../effects/clock.ts";
+import { ownIdentity } from "../effects/host.ts";
+import { hostName, machineCapacity } from "../effects/machine.ts";
+import { type Secrets, systemSecrets } from "../effects/random.ts";
+import { Engine } from "../engine/engine.ts";
+import type { Attempt, Executor } from "../execute/executor.ts";
+import { openProcessExecutor } from "../execute/process/executor.ts";
+import type { ProcessOptions } from "../execute/process/options.ts";
+import { openSqliteStore } from "../store/sqlite/store.ts";
+import type { Owner, Store } from "../store/store.ts";
+import type { Config } from "./config.ts";
+import { lives } from "./owner.ts";
+import { makeStateDir, type StateDir } from "./state.ts";
+
+export interface SchedulerOptions {
+  readonly state: StateDir;
+  readonly config: Config;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What is written down as the reason why the state directory is in use. */
+  readonly command: string;
+}
+
+/** A scheduler that owns its state directory for as long as it lives. */
+export interface Scheduler extends AsyncDisposable {
+  readonly engine: Engine;
+  readonly store: Store;
+  readonly executor: Executor;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+}
+
+export async function openScheduler(options: SchedulerOptions): Promise<Scheduler> {
+  const { state, config, environment } = options;
+  const { workers, durability } = config;
+  makeStateDir(state);
+  const clock = systemClock();
+  const secrets = systemSecrets();
+  const capacity = machineCapacity();
+  const store = openSqliteStore(state.database, { durability });
+  const owner: Owner = {
+    process: ownIdentity(),
+    host: hostName(),
+    command: options.command,
+    since: clock.now(),
+    workers,
+    capacity,
+  };
+  const acquired = await store.acquire(owner, lives);
+  if (!acquired.ok) {
+    await store[Symbol.asyncDispose]();
+    throw busy(state, acquired.error);
+  }
+  const epoch = acquired.value;
+  const executor = openProcessExecutor({ stateDir: state.root, clock, environment, options: processOptions(config) });
+  const engine = new Engine({
+    store,
+    epoch,
+    clock,
+    secrets,
+    executor,
+    attemptOf: (run, task) => attemptOf(state, run, task),
+    options: {
+      workers: localWorkers(workers),
+      capacity,
+      capabilities: [],
+      grace: config.grace,
+      leaseTtl: config.leaseTtl,
+      heartbeat: config.heartbeat,
+    },
+  });
+  await engine.open();
+  const bell = answerBell(state, engine);
+  return {
+    engine,
+    store,
+    executor,
+    clock,
+    secrets,
+    async [Symbol.asyncDispose]() {
+      bell.close();
+      engine.close();
+      await executor[Symbol.asyncDispose]();
+      await store.release(epoch);
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export const localWorkers = (count: number) =>
+  Array.from({ length: count }, (_, index) => workerId(`local/${index + 1}`));
+
+const processOptions = ({ grace, leaseTtl, orphans, pass, logMaxBytes }: Config): Partial<ProcessOptions> => ({
+  grace,
+  lease: leaseTtl,
+  orphans,
+  passEnv: pass,
+  logMaxBytes,
+});
+
+function answerBell({ root, bell }: StateDir, engine: Engine): { close(): void } {
+  return watch(root, (_, name) => {
+    if (name === basename(bell)) void engine.takeRequests().catch(() => {});
+  });
+}
+
+function attemptOf(state: StateDir, { manifest }: Run, { spec, attempt }: Task): Attempt {
+  return {
+    run: manifest.id,
+    task: spec.id,
+    fence: attempt,
+    command: spec.run,
+    cwd: resolve(manifest.directory, spec.cwd ?? "."),
+    env: spec.env,
+    priority: spec.priority,
+    log: state.log(manifest.id, spec.id, attempt),
+    ...(spec.verify !== undefined && { verify: spec.verify }),
+    ...(spec.memoryLimit !== undefined && { memoryLimit: spec.memoryLimit }),
+  };
+}
+
+const busy = (state: StateDir, owner: Owner): UserError =>
+  new UserError(
+    "STATE_BUSY",
+    `${state.root} is in use by ${owner.command} (pid ${owner.process.pid} on ${owner.host}, since ${since(owner)})`,
+  );
+
+const since = (owner: Owner): string => new Date(owner.since).toISOString();
+

@@ -1,0 +1,61 @@
+/** Where things are inside a state directory, and which directory that is. */
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { UserError } from "../domain/errors.ts";
+import type { RunId, TaskId } from "../domain/ids.ts";
+
+const FOLDER = ".rota";
+
+export interface StateDir {
+  readonly root: string;
+  readonly database: string;
+  /** Touched to tell the scheduler that there is a request. */
+  readonly bell: string;
+  log(run: RunId, task: TaskId, attempt: number): string;
+}
+
+export const stateDir = (root: string): StateDir => ({
+  root,
+  database: join(root, "rota.db"),
+  bell: join(root, "bell"),
+  log: (run, task, attempt) => join(root, "logs", run, `${task}.${attempt}.log`),
+});
+
+interface Where {
+  readonly flag: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}
+
+/** For a plan: what was asked for, else `.rota` beside the plan. */
+export function stateOfPlan({ flag, env, cwd }: Where, planFile: string): StateDir {
+  const asked = flag ?? env["ROTA_STATE"];
+  return stateDir(asked === undefined ? join(dirname(planFile), FOLDER) : resolve(cwd, asked));
+}
+
+/** For a look at what is there: what was asked for, else the nearest `.rota` from here upwards. */
+export function existingState({ flag, env, cwd }: Where): StateDir {
+  const asked = flag ?? env["ROTA_STATE"];
+  const found = asked === undefined ? nearest(cwd) : resolve(cwd, asked);
+  if (found === undefined) throw new UserError("STATE_MISSING", `There is no ${FOLDER} directory in ${cwd} or above it`);
+  const state = stateDir(found);
+  if (!existsSync(state.database)) throw new UserError("STATE_MISSING", `${found} has no runs in it`);
+  return state;
+}
+
+/** Private, because logs and plans may hold what is nobody else's business. */
+export function makeStateDir({ root }: StateDir): void {
+  try {
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new UserError("STATE_UNUSABLE", `${root} cannot be made: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function nearest(from: string): string | undefined {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const candidate = join(folder, FOLDER);
+    if (existsSync(candidate)) return candidate;
+    if (dirname(folder) === folder) return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+/** From a plan to a run: a new one, or the one that was interrupted. */
+import { UserError } from "../domain/errors.ts";
+import type { TaskNo } from "../domain/graph.ts";
+import { ID_LENGTH_MAX, type RunId, runId } from "../domain/ids.ts";
+import type { Run, RunManifest } from "../domain/run.ts";
+import { restoreRun, type RunRow } from "../store/rows.ts";
+import type { LoadedPlan } from "./plan-file.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** What came of asking for a run: it goes on, or it had already ended. */
+export type Opened = { readonly run: Run; readonly how: "submitted" | "resumed" | "finished" };
+
+/**
+ * Submits the plan, or goes on with the newest run of it that did not end. A run that had ended is not run again; a plan that
+ * was never run is simply begun, so that "resume" is right whenever the last try was cut short.
+ */
+export async function openRun(scheduler: Scheduler, loaded: LoadedPlan, resume: boolean): Promise<Opened> {
+  const rows = await scheduler.store.runs();
+  const last = resume ? lastOfPlan(rows, loaded) : undefined;
+  if (last !== undefined && last.status.state !== "finished") {
+    if (last.manifest.digest !== loaded.digest) throw planChanged(last);
+    const run = await scheduler.engine.resume(last.no);
+    await clearLeftovers(scheduler, run);
+    return { run, how: "resumed" };
+  }
+  await clearLeftovers(scheduler, undefined);
+  if (last !== undefined && last.manifest.digest === loaded.digest) {
+    return { run: await readRun(scheduler, last), how: "finished" };
+  }
+  const run = await scheduler.engine.submit(manifestOf(scheduler, loaded), loaded.plan.tasks);
+  return { run, how: "submitted" };
+}
+
+/** A new run of the same tasks in which everything that had succeeded counts as done. Terminal states are never undone. */
+export async function retryRun(scheduler: Scheduler, row: RunRow, again: ReadonlySet<TaskNo> | "all"): Promise<Run> {
+  const old = await readRun(scheduler, row);
+  if (old.status.state !== "finished") throw new UserError("RUN_ACTIVE", `Run ${row.manifest.id} has not ended`);
+  const carried = old.tasks.filter(({ status, no }) => status.state === "succeeded" && !(again !== "all" && again.has(no)));
+  if (carried.length === old.tasks.length) {
+    throw new UserError("NOTHING_TO_RETRY", `Every task of ${row.manifest.id} has succeeded`);
+  }
+  await clearLeftovers(scheduler, undefined);
+  const manifest: RunManifest = {
+    ...row.manifest,
+    id: freshId(scheduler, row.manifest.name),
+    submittedAt: scheduler.clock.now(),
+    seed: scheduler.secrets.seed(),
+    carried: carried.map(({ no }) => no),
+    retryOf: row.manifest.id,
+  };
+  return scheduler.engine.submit(manifest, old.tasks.map(({ spec }) => spec));
+}
+
+/** Stops what an earlier scheduler left running and nobody took over, and puts its tasks back in their queues. */
+async function clearLeftovers({ engine, executor, store }: Scheduler, adopted: Run | undefined): Promise<void> {
+  await executor.sweep();
+  for (const row of await store.runs()) {
+    if (row.no !== adopted?.no && row.status.state !== "finished") await engine.shelve(row.no);
+  }
+}
+
+const lastOfPlan = (rows: readonly RunRow[], { file }: LoadedPlan): RunRow | undefined =>
+  rows.findLast(({ manifest }) => manifest.file === file);
+
+async function readRun({ store }: Scheduler, row: RunRow): Promise<Run> {
+  const stored = await store.load(row.no);
+  if (stored === undefined) throw new UserError("RUN_UNKNOWN", `There is no run ${row.manifest.id}`);
+  return restoreRun(stored.row, stored.specs, stored.tasks);
+}
+
+function manifestOf(scheduler: Scheduler, { plan, file, directory, digest }: LoadedPlan): RunManifest {
+  return {
+    id: freshId(scheduler, plan.name),
+    name: plan.name,
+    submittedAt: scheduler.clock.now(),
+    directory,
+    file,
+    digest,
+    seed: scheduler.secrets.seed(),
+    resources: plan.resources,
+    carried: [],
+  };
+}
+
+/** The plan's name made fit for file names, and something that makes it this run's alone. */
+function freshId({ secrets }: Scheduler, name: string): RunId {
+  const suffix = secrets.suffix();
+  const slug = name.replaceAll(/[^A-Za-z0-9_]+/g, "-").replaceAll(/^-+|-+$/g, "");
+  const stem = slug.slice(0, Math.min(40, ID_LENGTH_MAX - suffix.length - 1)) || "run";
+  return runId(`${stem}-${suffix}`);
+}
+
+const planChanged = ({ manifest }: RunRow): UserError =>
+  new UserError("RUN_CHANGED", `${manifest.file} was changed since run ${manifest.id} was interrupted`);
+

@@ -1,0 +1,58 @@
+/** Tells when something in a place may have changed. Watches where the system can, and looks again now and then where it cannot. */
+import { watch } from "node:fs";
+import { later, type Millis, millis } from "../domain/time.ts";
+import { type Clock, systemClock } from "../effects/clock.ts";
+
+export interface WatchOptions {
+  readonly signal: AbortSignal;
+  /** How long to believe the silence: network disks tell nothing. */
+  readonly patience?: Millis;
+  readonly clock?: Clock;
+}
+
+const PATIENCE = millis(500);
+
+/**
+ * Yields once at the start, and then whenever one of the files or folders may have changed. What happens while the caller is
+ * busy with the last one is told as one. Ends when the signal is aborted.
+ */
+export async function* changes(paths: readonly string[], options: WatchOptions): AsyncGenerator<void> {
+  const { signal, patience = PATIENCE, clock = systemClock() } = options;
+  let pending = true;
+  let wake = (): void => {};
+  const ring = (): void => {
+    pending = true;
+    wake();
+  };
+  const watchers = paths.flatMap((path) => watchQuietly(path, ring));
+  signal.addEventListener("abort", ring);
+  try {
+    while (!signal.aborted) {
+      if (!pending) await until((done) => (wake = done), clock, patience);
+      pending = false;
+      if (!signal.aborted) yield;
+    }
+  } finally {
+    signal.removeEventListener("abort", ring);
+    for (const watcher of watchers) watcher.close();
+  }
+}
+
+async function until(arm: (done: () => void) => void, clock: Clock, patience: Millis): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  arm(resolve);
+  const timer = clock.at(later(clock.now(), patience), resolve);
+  await promise;
+  timer.cancel();
+}
+
+/** What cannot be watched is looked at when patience ends. */
+function watchQuietly(path: string, ring: () => void): { close(): void }[] {
+  try {
+    const watcher = watch(path, ring);
+    watcher.on("error", () => watcher.close());
+    return [watcher];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,63 @@
+/** `rota check PLAN`: everything that is wrong with a plan, each with its place in the text. */
+import { relative, resolve } from "node:path";
+import { type CheckedPlan, checkPlan } from "../app/plan-file.ts";
+import { UserError } from "../domain/errors.ts";
+import { paintAll } from "../views/line.ts";
+import { plural } from "../views/moment.ts";
+import { neutralize } from "../views/text.ts";
+import type { Run } from "./command.ts";
+import { type Diagnostic, diagnosticLines } from "./excerpt.ts";
+import { themeOf } from "./theme.ts";
+
+const EXIT_INVALID = 2;
+
+export const run: Run = async (input, context) => {
+  const { terminal, cwd } = context;
+  const file = resolve(cwd, input.arguments[0] as string);
+  const name = shownName(cwd, file);
+  const strict = input.flag("strict");
+  if (input.flag("json")) {
+    const { diagnostics, plan } = await checkOrSay(file, name, strict);
+    terminal.out(`${JSON.stringify({ diagnostics })}\n`);
+    return plan === undefined ? EXIT_INVALID : 0;
+  }
+  const { diagnostics, plan, bytes } = await checkPlan(file, { strict, name });
+  const lines = diagnosticLines(diagnostics, new TextDecoder().decode(bytes));
+  terminal.out(
+    paintAll(lines, themeOf(context))
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
+  terminal.out(`${neutralize(summary(name, diagnostics, plan?.tasks.length))}\n`);
+  return plan === undefined ? EXIT_INVALID : 0;
+};
+
+/** As it was typed, when it is below here: that is what editors and terminals make links of. */
+function shownName(cwd: string, file: string): string {
+  const short = relative(cwd, file);
+  return short.startsWith("..") ? file : short;
+}
+
+type Said = Pick<CheckedPlan, "plan"> & { readonly diagnostics: readonly Diagnostic[] };
+
+/** A program that asked for JSON gets JSON, even when there was nothing to read. */
+async function checkOrSay(file: string, name: string, strict: boolean): Promise<Said> {
+  try {
+    return await checkPlan(file, { strict, name });
+  } catch (error) {
+    if (!(error instanceof UserError) || error.code !== "PLAN_UNREADABLE") throw error;
+    const { code, message, hint } = error;
+    return { diagnostics: [{ code, severity: "error", message, file: name, line: 1, column: 1, hint }] };
+  }
+}
+
+function summary(name: string, diagnostics: readonly Diagnostic[], tasks: number | undefined): string {
+  const errors = diagnostics.filter(({ severity }) => severity === "error").length;
+  const warnings = diagnostics.length - errors;
+  const counts = [
+    errors > 0 ? [plural(errors, "error")] : [],
+    warnings > 0 ? [plural(warnings, "warning")] : [],
+  ].flat();
+  if (tasks === undefined) return `${name}: ${counts.join(", ")}`;
+  return `${name}: ${plural(tasks, "task")}, ${counts.length === 0 ? "nothing wrong" : counts.join(", ")}`;
+}

@@ -1,0 +1,73 @@
+/** What a command is: described once, for parsing, help, completion and the reference page alike. */
+import type { Terminal } from "./terminal.ts";
+
+export interface ArgumentSpec {
+  readonly name: string;
+  readonly describe: string;
+  readonly required: boolean;
+  /** Takes all that follow. */
+  readonly many?: boolean;
+  readonly choices?: readonly string[];
+  /** What a shell can offer for it. */
+  readonly completes?: "file";
+}
+
+export interface OptionSpec {
+  /** `flag` takes no value. */
+  readonly kind: "flag" | "text" | "count";
+  readonly describe: string;
+  /** How its value is called in help: `DIR`, `N`. */
+  readonly value?: string;
+  readonly short?: string;
+  /** What is used when it is not given, for help. */
+  readonly fallback?: string;
+  readonly choices?: readonly string[];
+  readonly completes?: "file" | "folder";
+}
+
+/** Options that mean the same wherever a command has them; they may stand before its name too. */
+export const SHARED_OPTIONS = {
+  state: {
+    kind: "text",
+    value: "DIR",
+    describe: "The state directory",
+    fallback: "$ROTA_STATE, else the nearest .rota",
+    completes: "folder",
+  },
+  json: { kind: "flag", describe: "Print JSON, for programs" },
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
+/** In the order of a life with the program, which is the order of `rota help`. */
+export const GROUPS = ["Write a plan", "Run it", "See what happens", "Step in", "Look after it"] as const;
+
+export interface CommandSpec {
+  readonly name: string;
+  readonly group: (typeof GROUPS)[number];
+  /** One line for the list of commands, without a full stop. */
+  readonly summary: string;
+  /** A paragraph or two for its own help page. */
+  readonly details?: string;
+  readonly arguments: readonly ArgumentSpec[];
+  readonly options: Readonly<Record<string, OptionSpec>>;
+  readonly examples: readonly string[];
+  /** The command's own module is loaded only when it is run: start-up stays short. */
+  readonly load: () => Promise<{ readonly run: Run }>;
+}
+
+/** What was typed, checked against the spec: every option has the kind it declares. */
+export interface Input {
+  readonly arguments: readonly string[];
+  flag(name: string): boolean;
+  text(name: string): string | undefined;
+  count(name: string): number | undefined;
+}
+
+/** Does the command, and returns the exit code. Throws a `UserError` for what the user can put right. */
+export type Run = (input: Input, context: Context) => Promise<number>;
+
+export interface Context {
+  readonly terminal: Terminal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute. */
+  readonly cwd: string;
+}

@@ -1,0 +1,44 @@
+/** `rota config`: every setting, its value, and where that comes from. */
+import { configJsonSchema, describeOrigin, loadConfig, SETTING_NAMES, type Setting } from "../app/config.ts";
+import { formatBytes } from "../domain/size.ts";
+import { formatDuration, type Millis } from "../domain/time.ts";
+import { type Line, paintAll, quiet, strong, table } from "../views/line.ts";
+import type { Run } from "./command.ts";
+import { themeOf } from "./theme.ts";
+
+export const run: Run = async (input, context) => {
+  const { terminal, env, cwd } = context;
+  if (input.arguments[0] === "schema") {
+    terminal.out(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+    return 0;
+  }
+  const { values, origins } = await loadConfig({ cwd, env, flags: {} });
+  const rows = SETTING_NAMES.map((name) => ({ name, value: values[name], origin: describeOrigin(origins[name]) }));
+  if (input.flag("json")) {
+    terminal.out(
+      `${JSON.stringify(Object.fromEntries(rows.map(({ name, value, origin }) => [name, { value, origin }])))}\n`,
+    );
+    return 0;
+  }
+  const cells = rows.map(({ name, value, origin }): Line[] => [
+    [strong(name)],
+    [asWritten(name, value)],
+    [quiet(origin)],
+  ]);
+  const lines = table(cells, { columns: [{}, { shrinkTo: 20 }, {}], width: terminal.columns, indent: 0 });
+  terminal.out(
+    paintAll(lines, themeOf(context))
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
+  return 0;
+};
+
+const DURATIONS: ReadonlySet<Setting> = new Set(["grace", "leaseTtl", "heartbeat"]);
+
+/** As one would write it in the file. */
+function asWritten(name: Setting, value: unknown): string {
+  if (DURATIONS.has(name)) return formatDuration(value as Millis);
+  if (name === "logMaxBytes") return formatBytes(value as number);
+  return Array.isArray(value) ? `[${value.join(", ")}]` : String(value);
+}

@@ -1,0 +1,54 @@
+/** `rota doctor`: is this machine fit, and is what is recorded whole? */
+import { diagnose, type Finding } from "../app/doctor.ts";
+import { existingState, type StateDir } from "../app/state.ts";
+import { UserError } from "../domain/errors.ts";
+import { type Line, paintAll, quiet, strong, type Toned, table, toned } from "../views/line.ts";
+import { plural } from "../views/moment.ts";
+import type { Context, Input, Run } from "./command.ts";
+import { themeOf } from "./theme.ts";
+
+const EXIT_PROBLEM = 1;
+
+export const run: Run = async (input, context) => {
+  const { terminal, env } = context;
+  const findings = await Array.fromAsync(diagnose(stateIfAny(input, context), env));
+  const problems = findings.filter(({ health }) => health === "problem").length;
+  const code = problems === 0 ? 0 : EXIT_PROBLEM;
+  if (input.flag("json")) {
+    terminal.out(`${JSON.stringify({ ok: problems === 0, findings })}\n`);
+    return code;
+  }
+  const rows = findings.flatMap(rowsOf);
+  const lines = table(rows, { columns: [{}, {}, {}], width: Number.POSITIVE_INFINITY, indent: 0 });
+  const end: Line = problems === 0 ? ["Nothing is wrong."] : [toned("bad", `${plural(problems, "problem")} found.`)];
+  terminal.out(
+    paintAll([...lines, [], end], themeOf(context))
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
+  return code;
+};
+
+/** No directory is nothing to worry about, unless one was named. */
+function stateIfAny(input: Input, { env, cwd }: Context): StateDir | undefined {
+  const flag = input.text("state");
+  try {
+    return existingState({ flag, env, cwd });
+  } catch (error) {
+    const isAbsent = error instanceof UserError && error.code === "STATE_MISSING";
+    if (isAbsent && flag === undefined && env["ROTA_STATE"] === undefined) return undefined;
+    throw error;
+  }
+}
+
+const SIGNS: Readonly<Record<Finding["health"], Toned>> = {
+  ok: toned("good", "✔"),
+  info: toned("quiet", "·"),
+  warning: toned("warn", "!"),
+  problem: toned("bad", "✖"),
+};
+
+function rowsOf({ check, health, message, hint }: Finding): Line[][] {
+  const row: Line[] = [[SIGNS[health]], [strong(check)], [message]];
+  return hint === undefined ? [row] : [row, [[], [], [quiet(hint)]]];
+}

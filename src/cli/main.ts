@@ -1,0 +1,47 @@
+#!/usr/bin/env node
+/**
+ * The program. It imports nothing by itself: an old Node must be able to read this file to say that it is too old, and
+ * `rota --version` should not wait for what it does not need.
+ */
+const NODE_MAJOR_MIN = 24;
+
+if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN) await refuseOldNode();
+else await start();
+
+async function start(): Promise<void> {
+  const [only, ...more] = process.argv.slice(2);
+  if ((only === "--version" || only === "-V") && more.length === 0) return sayVersion();
+  quietSqlite();
+  const [{ runProgram }, { systemTerminal }] = await Promise.all([import("./program.ts"), import("./terminal.ts")]);
+  const terminal = systemTerminal(process.env);
+  const code = await runProgram(process.argv.slice(2), { terminal, env: process.env, cwd: process.cwd() });
+  await terminal.flush();
+  // Not left to itself: a watcher or a timer that a command forgot must not keep the prompt away.
+  process.exit(code);
+}
+
+/** The shortest way to the one answer that scripts ask for in loops. */
+async function sayVersion(): Promise<void> {
+  const { version } = await import("./version.ts");
+  process.stdout.write(`${version()}\n`);
+}
+
+async function refuseOldNode(): Promise<void> {
+  const { UserError } = await import("../domain/errors.ts");
+  const error = new UserError(
+    "NODE_OLD",
+    `This is Node ${process.versions.node}, and Rota needs ${NODE_MAJOR_MIN} or newer`,
+  );
+  process.stderr.write(`${error.code}: ${error.message} (${error.hint})\n`);
+  process.exitCode = error.exitCode;
+}
+
+/** Node says on every use that its SQLite may still change. That is our concern and not the user's; all else is passed on. */
+function quietSqlite(): void {
+  const emitWarning = process.emitWarning.bind(process) as (...args: unknown[]) => void;
+  process.emitWarning = (...args: unknown[]) => {
+    const [warning, type] = args;
+    if (type === "ExperimentalWarning" && /sqlite/i.test(String(warning))) return;
+    emitWarning(...args);
+  };
+}

@@ -1,0 +1,162 @@
+import { describe, expect, test } from "vitest";
+import { UserError } from "../domain/errors.ts";
+import type { CommandSpec } from "./command.ts";
+import { parseCommandLine } from "./parse.ts";
+
+const paint: CommandSpec = {
+  name: "paint",
+  group: "Run it",
+  summary: "Paint something",
+  arguments: [
+    { name: "WALL", describe: "Which wall", required: true },
+    { name: "SIDE", describe: "Which side", required: false, choices: ["inside", "outside"] },
+  ],
+  options: {
+    color: { kind: "text", describe: "The colour", choices: ["red", "blue"] },
+    coats: { kind: "count", describe: "How many coats", value: "N", short: "c" },
+    fast: { kind: "flag", describe: "In a hurry", short: "f" },
+    json: { kind: "flag", describe: "JSON" },
+    state: { kind: "text", describe: "Where", value: "DIR" },
+  },
+  examples: [],
+  load: () => Promise.reject(new Error("not here")),
+};
+const sweep: CommandSpec = {
+  ...paint,
+  name: "sweep",
+  arguments: [{ name: "ROOM", describe: "Rooms", required: false, many: true }],
+  options: {},
+};
+
+const parse = (...args: string[]) => parseCommandLine(args, [paint, sweep, { ...sweep, name: "help" }]);
+
+/** What a command would see. */
+function seen(...args: string[]) {
+  const line = parse(...args);
+  if (line.kind !== "command") throw new Error(`read as ${line.kind}`);
+  const { input, command } = line;
+  return {
+    command: command.name,
+    arguments: input.arguments,
+    color: input.text("color"),
+    coats: input.count("coats"),
+    fast: input.flag("fast"),
+    json: input.flag("json"),
+    state: input.text("state"),
+  };
+}
+
+const NOTHING = { color: undefined, coats: undefined, fast: false, json: false, state: undefined };
+
+/** The message of the USAGE error. */
+function refusal(...args: string[]): string {
+  try {
+    parse(...args);
+  } catch (error) {
+    if (error instanceof UserError && error.code === "USAGE") return error.message;
+    throw error;
+  }
+  throw new Error("was not refused");
+}
+
+describe("what is typed", () => {
+  test("is read by kind", () => {
+    expect(seen("paint", "north", "--color", "red", "--coats=2", "--fast")).toEqual({
+      ...NOTHING,
+      command: "paint",
+      arguments: ["north"],
+      color: "red",
+      coats: 2,
+      fast: true,
+    });
+  });
+
+  test("may use short names, alone and together", () => {
+    expect(seen("paint", "-fc", "3", "north")).toEqual({
+      ...NOTHING,
+      command: "paint",
+      arguments: ["north"],
+      coats: 3,
+      fast: true,
+    });
+  });
+
+  test("is an argument after --, whatever it looks like", () => {
+    expect(seen("paint", "--", "--color", "inside").arguments).toEqual(["--color", "inside"]);
+  });
+
+  test("may have shared options before the command", () => {
+    const expected = { ...NOTHING, command: "paint", arguments: ["north"], json: true, state: "here" };
+    expect(seen("--json", "--state", "here", "paint", "north")).toEqual(expected);
+    expect(seen("--state=here", "paint", "--json", "north")).toEqual(expected);
+  });
+
+  test("counts once when given twice, the last one", () => {
+    expect(seen("paint", "north", "--color", "red", "--color", "blue").color).toBe("blue");
+  });
+
+  test("may be any number of arguments where the command says so", () => {
+    expect(seen("sweep", "a", "b", "c").arguments).toEqual(["a", "b", "c"]);
+  });
+
+  test("may be a dash, which stands for a stream elsewhere", () => {
+    expect(seen("paint", "-").arguments).toEqual(["-"]);
+  });
+});
+
+describe("help and version", () => {
+  test.each([
+    [["--version"], { kind: "version" }],
+    [["-V"], { kind: "version" }],
+    [["--help"], { kind: "help", asked: true }],
+    [["-h"], { kind: "help", asked: true }],
+    [["help"], { kind: "help", asked: true }],
+    [[], { kind: "help", asked: false }],
+    [["--json"], { kind: "help", asked: false }],
+  ])("%j", (args, expected) => {
+    expect(parse(...args)).toEqual(expected);
+  });
+
+  test.each([
+    [["help", "paint"]],
+    [["paint", "--help"]],
+    [["paint", "-h", "--color", "red"]],
+    [["paint", "--fast", "-h"]],
+  ])("%j shows the page of the command, even when something is missing", (args) => {
+    expect(parse(...args)).toEqual({ kind: "help", command: paint, asked: true });
+  });
+});
+
+describe("what does not fit is refused", () => {
+  test.each([
+    [["pant"], '"pant" is not a command. Did you mean "paint"?'],
+    [["xyzzy"], '"xyzzy" is not a command'],
+    [["help", "swep"], '"swep" is not a command. Did you mean "sweep"?'],
+    [["--jsno"], "--jsno is not an option here. Did you mean --json?"],
+    [["paint", "north", "--colour", "red"], "paint: --colour is not an option here. Did you mean --color?"],
+    [["paint", "north", "-x"], "paint: -x is not an option here"],
+    [["paint", "north", "--toString"], "paint: --toString is not an option here"],
+    [["paint"], "paint: WALL is missing: Which wall"],
+    [["paint", "a", "inside", "b"], 'paint: "b" is one argument too many'],
+    [["paint", "a", "insde"], 'paint: SIDE must be one of inside, outside, not "insde". Did you mean "inside"?'],
+    [["paint", "north", "--color"], "paint: --color needs a value: --color VALUE"],
+    [
+      ["paint", "north", "--coats", "--fast"],
+      'paint: --coats needs a value, but "--fast" follows it. If that is the value, write --coats=--fast',
+    ],
+    [["paint", "north", "--fast=yes"], 'paint: --fast takes no value, but was given "yes"'],
+    [["paint", "north", "--coats", "two"], 'paint: --coats must be a whole number, not "two"'],
+    [["paint", "north", "--coats", "-1"], 'paint: --coats must be a whole number, not "-1"'],
+    [["paint", "north", "--coats", "1e3"], 'paint: --coats must be a whole number, not "1e3"'],
+    [["paint", "north", "--color", "blu"], 'paint: --color must be one of red, blue, not "blu". Did you mean "blue"?'],
+    [["sweep", "--state", "x"], "sweep: --state is not an option here"],
+  ])("%j", (args, message) => {
+    expect(refusal(...args)).toBe(message);
+  });
+
+  test("with a hint that leads to the command's own page", () => {
+    expect(() => parse("paint")).toThrow(
+      expect.objectContaining({ hint: "Run `rota help paint` to see how it is used." }),
+    );
+  });
+});

@@ -1,0 +1,177 @@
+/** Reads the command line against the table of commands. What does not fit is said with what was probably meant. */
+import { UserError } from "../domain/errors.ts";
+import { closest } from "../std/closest.ts";
+import { type CommandSpec, type Input, type OptionSpec, SHARED_OPTIONS } from "./command.ts";
+
+/** Not by `import`: that would load everything the module can do, which is 20 ms more than this one function. */
+const { parseArgs } = process.getBuiltinModule("node:util");
+
+export type CommandLine =
+  | { readonly kind: "version" }
+  /** `asked` is false when there was nothing else to do. */
+  | { readonly kind: "help"; readonly command?: CommandSpec; readonly asked: boolean }
+  | { readonly kind: "command"; readonly command: CommandSpec; readonly input: Input };
+
+export function parseCommandLine(args: readonly string[], commands: readonly CommandSpec[]): CommandLine {
+  const { name, rest } = splitCommand(args);
+  if (name === undefined) {
+    if (rest.length === 0) return { kind: "help", asked: false };
+    if (rest.some((arg) => arg === "--version" || arg === "-V")) return { kind: "version" };
+    if (rest.some((arg) => arg === "--help" || arg === "-h")) return { kind: "help", asked: true };
+    const stranger = rest.find((arg) => arg.startsWith("-") && !isShared(arg));
+    if (stranger === undefined) return { kind: "help", asked: false };
+    throw unknownOption(stranger, { ...SHARED_OPTIONS, help: HELP, version: VERSION });
+  }
+  const command = findCommand(name, commands);
+  if (command.name === "help") return parseHelp(rest, commands);
+  const typed = readTokens(rest, command);
+  if (typed.help) return { kind: "help", command, asked: true };
+  checkArguments(typed.arguments, command);
+  return { kind: "command", command, input: inputOf(typed) };
+}
+
+const HELP: OptionSpec = { kind: "flag", describe: "Show how the command is used", short: "h" };
+const VERSION: OptionSpec = { kind: "flag", describe: "Show the version" };
+
+/** Options that every command shares may stand before its name: `rota --state DIR status`. */
+function splitCommand(args: readonly string[]): { readonly name?: string; readonly rest: readonly string[] } {
+  let at = 0;
+  while (at < args.length && isShared(args[at] as string)) {
+    at += args[at] === "--state" ? 2 : 1;
+  }
+  const name = args[at];
+  if (name === undefined || name.startsWith("-")) return { rest: args };
+  return { name, rest: [...args.slice(0, at), ...args.slice(at + 1)] };
+}
+
+const isShared = (arg: string): boolean =>
+  arg.startsWith("--") && Object.hasOwn(SHARED_OPTIONS, arg.slice(2).split("=", 1)[0] as string);
+
+function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpec {
+  const command = commands.find((each) => each.name === name);
+  if (command !== undefined) return command;
+  const near = closest(
+    name,
+    commands.map((each) => each.name),
+  );
+  throw new UserError("USAGE", `"${name}" is not a command${near === undefined ? "" : `. Did you mean "${near}"?`}`);
+}
+
+function parseHelp(rest: readonly string[], commands: readonly CommandSpec[]): CommandLine {
+  const name = rest.find((arg) => !arg.startsWith("-"));
+  return name === undefined
+    ? { kind: "help", asked: true }
+    : { kind: "help", command: findCommand(name, commands), asked: true };
+}
+
+interface Typed {
+  readonly arguments: string[];
+  readonly values: Map<string, string | number | true>;
+  help: boolean;
+}
+
+function readTokens(args: readonly string[], command: CommandSpec): Typed {
+  const specs: Readonly<Record<string, OptionSpec>> = { ...command.options, help: HELP };
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, toParseArgs(spec)])),
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const typed: Typed = { arguments: [], values: new Map(), help: false };
+  for (const token of tokens) {
+    if (token.kind === "option-terminator") continue;
+    if (token.kind === "positional") typed.arguments.push(token.value);
+    else if (token.name === "help") typed.help = true;
+    else typed.values.set(token.name, readValue(token, specs, command));
+  }
+  return typed;
+}
+
+const toParseArgs = ({ kind, short }: OptionSpec) => ({
+  type: kind === "flag" ? ("boolean" as const) : ("string" as const),
+  ...(short !== undefined && { short }),
+});
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value: string | undefined;
+  readonly inlineValue: boolean | undefined;
+}
+
+function readValue(
+  token: OptionToken,
+  specs: Readonly<Record<string, OptionSpec>>,
+  command: CommandSpec,
+): string | number | true {
+  const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
+  if (spec === undefined) throw unknownOption(token.rawName, specs, command);
+  const option = token.rawName;
+  if (spec.kind === "flag") {
+    if (token.value !== undefined) throw usage(`${option} takes no value, but was given "${token.value}"`, command);
+    return true;
+  }
+  const { value } = token;
+  const name = spec.value ?? "VALUE";
+  if (value === undefined) throw usage(`${option} needs a value: ${option} ${name}`, command);
+  // A word that looks like an option, where a value should be, is a value that was forgotten.
+  if (token.inlineValue !== true && /^-./.test(value) && !/^-\d/.test(value)) {
+    throw usage(
+      `${option} needs a value, but "${value}" follows it. If that is the value, write ${option}=${value}`,
+      command,
+    );
+  }
+  if (spec.kind === "count") return readCount(option, value, command);
+  if (spec.choices !== undefined && !spec.choices.includes(value)) {
+    const near = closest(value, spec.choices);
+    const hint = near === undefined ? "" : `. Did you mean "${near}"?`;
+    throw usage(`${option} must be one of ${spec.choices.join(", ")}, not "${value}"${hint}`, command);
+  }
+  return value;
+}
+
+function readCount(option: string, value: string, command: CommandSpec): number {
+  const count = Number(value);
+  if (!/^\d+$/.test(value) || !Number.isSafeInteger(count)) {
+    throw usage(`${option} must be a whole number, not "${value}"`, command);
+  }
+  return count;
+}
+
+function checkArguments(given: readonly string[], command: CommandSpec): void {
+  const missing = command.arguments.find(({ required }, index) => required && given[index] === undefined);
+  if (missing !== undefined) throw usage(`${missing.name} is missing: ${missing.describe}`, command);
+  const extra = command.arguments.at(-1)?.many === true ? undefined : given[command.arguments.length];
+  if (extra !== undefined) throw usage(`"${extra}" is one argument too many`, command);
+  for (const [index, { choices, name }] of command.arguments.entries()) {
+    const value = given[index];
+    if (choices === undefined || value === undefined || choices.includes(value)) continue;
+    const near = closest(value, choices);
+    const hint = near === undefined ? "" : `. Did you mean "${near}"?`;
+    throw usage(`${name} must be one of ${choices.join(", ")}, not "${value}"${hint}`, command);
+  }
+}
+
+function inputOf({ arguments: given, values }: Typed): Input {
+  return {
+    arguments: given,
+    flag: (name) => values.get(name) === true,
+    text: (name) => values.get(name) as string | undefined,
+    count: (name) => values.get(name) as number | undefined,
+  };
+}
+
+function unknownOption(raw: string, specs: Readonly<Record<string, OptionSpec>>, command?: CommandSpec): UserError {
+  const word = raw.replace(/^-+/, "").split("=", 1)[0] as string;
+  const near = raw.startsWith("--") ? closest(word, Object.keys(specs)) : undefined;
+  return usage(`${raw} is not an option here${near === undefined ? "" : `. Did you mean --${near}?`}`, command);
+}
+
+function usage(message: string, command?: CommandSpec): UserError {
+  if (command === undefined) return new UserError("USAGE", message);
+  return new UserError("USAGE", `${command.name}: ${message}`, {
+    hint: `Run \`rota help ${command.name}\` to see how it is used.`,
+  });
+}

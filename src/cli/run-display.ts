@@ -1,0 +1,64 @@
+/** How `rota run` shows what happens: a picture on a terminal, lines in a pipe, nothing but the summary for programs. */
+import { blockersOf } from "../app/explain-run.ts";
+import { logTail } from "../app/log-tail.ts";
+import type { Event } from "../domain/event.ts";
+import type { TaskId } from "../domain/ids.ts";
+import type { Run } from "../domain/run.ts";
+import { plainLine } from "../views/live.ts";
+import { reportOf, summaryJson } from "../views/report.ts";
+import { reportText } from "../views/report-text.ts";
+import type { GoOn } from "./run-loop.ts";
+import { openScreen } from "./run-screen.ts";
+import { themeOf } from "./theme.ts";
+
+export interface Display {
+  /** What has just become durable. */
+  events(events: readonly Event[]): void;
+  /** Something the person at the keyboard should know at once. */
+  notice(text: string): void;
+  /** Nothing more happens: leaves the terminal as it was found. */
+  close(): void;
+}
+
+export function openDisplay(work: GoOn): Display {
+  const { terminal } = work.context;
+  if (work.json) return { events: () => {}, notice: (text) => terminal.err(`${text}\n`), close: () => {} };
+  return terminal.interactive ? openScreen(work) : openLines(work);
+}
+
+/** What came of it. */
+export function showReport({ opened, context, json, scheduler, state, since }: GoOn, run: Run, interrupted: boolean): void {
+  const { terminal } = context;
+  const now = scheduler.clock.now();
+  const facts = {
+    run,
+    now,
+    interrupted,
+    ...(opened.how !== "finished" && { since }),
+    blockers: run.status.state === "stalled" ? blockersOf(scheduler.engine.dispatcher, run, now) : [],
+  };
+  if (json) return terminal.out(`${JSON.stringify(summaryJson(facts))}\n`);
+  const log = (task: TaskId, attempt: number): string => state.log(run.manifest.id, task, attempt);
+  const report = reportOf({
+    ...facts,
+    logOf: log,
+    tailOf: (task, attempt) => logTail(log(task, attempt), TAIL_LINES),
+  });
+  const lines = reportText(report, { columns: terminal.columns }, themeOf(context));
+  terminal.out(lines.map((line) => `${line}\n`).join(""));
+}
+
+const TAIL_LINES = 10;
+
+function openLines({ opened, context }: GoOn): Display {
+  const { terminal } = context;
+  const theme = themeOf(context);
+  return {
+    events(events) {
+      const lines = events.flatMap((event) => plainLine(event, opened.run, theme) ?? []);
+      if (lines.length > 0) terminal.out(lines.map((line) => `${line}\n`).join(""));
+    },
+    notice: (text) => terminal.err(`${text}\n`),
+    close: () => {},
+  };
+}

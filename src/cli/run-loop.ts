@@ -1,0 +1,75 @@
+/** From an opened run to an exit code: shows it, hears interruptions, and reports at the end. */
+import type { Scheduler } from "../app/scheduler.ts";
+import type { StateDir } from "../app/state.ts";
+import type { Opened } from "../app/submit.ts";
+import type { Run } from "../domain/run.ts";
+import { type Instant, millis } from "../domain/time.ts";
+import type { Context } from "./command.ts";
+import { type Display, openDisplay, showReport } from "./run-display.ts";
+
+export interface GoOn {
+  readonly scheduler: Scheduler;
+  readonly state: StateDir;
+  readonly opened: Opened;
+  readonly context: Context;
+  readonly json: boolean;
+  readonly workers: number;
+  /** When this command took the run up. */
+  readonly since: Instant;
+}
+
+export const EXIT = { succeeded: 0, failed: 1, stalled: 3, interrupted: 130 } as const;
+
+export async function goOn(work: GoOn): Promise<number> {
+  const { scheduler, opened } = work;
+  const { engine } = scheduler;
+  const { run } = opened;
+  const display = openDisplay(work);
+  const stopListening = engine.listen((events) => display.events(events));
+  const interrupts = hearInterrupts(scheduler, display);
+  try {
+    if (opened.how !== "finished") {
+      await engine.takeRequests();
+      await engine.idle(run);
+    }
+  } finally {
+    interrupts.close();
+    stopListening();
+    display.close();
+  }
+  const interrupted = interrupts.count > 0 && run.status.state === "active";
+  showReport(work, run, interrupted);
+  return interrupted ? EXIT.interrupted : exitCode(run);
+}
+
+function exitCode({ status }: Run): number {
+  if (status.state !== "finished") return EXIT.stalled;
+  return status.outcome === "succeeded" ? EXIT.succeeded : EXIT.failed;
+}
+
+/**
+ * Once: nothing new is started, what runs may end. Twice: what runs is asked to end, and killed after its grace. Three times: killed
+ * now. A request to terminate counts as two, because nobody is there to ask again.
+ */
+function hearInterrupts({ engine }: Scheduler, display: Display): { readonly count: number; close(): void } {
+  let count = 0;
+  const interrupt = (weight: number) => (): void => {
+    count += weight;
+    if (count === 1) {
+      engine.pause();
+      return display.notice(`Interrupted: nothing new is started; ${engine.live} still running. Again to stop them.`);
+    }
+    const now = count > 2;
+    engine.stopAll(now ? millis(0) : undefined);
+    display.notice(now ? "Killing what runs." : "Stopping what runs. Again to kill it.");
+  };
+  const once = interrupt(1);
+  const twice = interrupt(2);
+  process.on("SIGINT", once).on("SIGTERM", twice).on("SIGHUP", twice);
+  return {
+    get count() {
+      return count;
+    },
+    close: () => void process.off("SIGINT", once).off("SIGTERM", twice).off("SIGHUP", twice),
+  };
+}

@@ -1,0 +1,59 @@
+/** `rota status [RUN]`: a run on one screen, or with `--all` every run there is. */
+import type { Waits } from "../app/explain-run.ts";
+import { findRun, isNewest, loadRun, openReader, type Reader } from "../app/reader.ts";
+import type { Run as RunState } from "../domain/run.ts";
+import { type StatusView, statusJson, statusOf } from "../views/status.ts";
+import { statusText } from "../views/status-text.ts";
+import type { Context, Input, Run } from "./command.ts";
+import { themeOf } from "./theme.ts";
+
+export const run: Run = async (input, context) => {
+  const { terminal, env, cwd } = context;
+  await using reader = openReader({ flag: input.text("state"), env, cwd });
+  terminal.out(input.flag("all") ? await allRuns(reader, input, context) : await oneRun(reader, input, context));
+  return 0;
+};
+
+async function allRuns(reader: Reader, input: Input, context: Context): Promise<string> {
+  const { runsJson, runsText } = await import("../views/runs.ts");
+  const owned = (await reader.scheduler()) !== undefined;
+  const all = { runs: await reader.store.runs(), owned, now: reader.now() };
+  if (input.flag("json")) return `${JSON.stringify(runsJson(all))}\n`;
+  return joined(runsText(all, { columns: context.terminal.columns }, themeOf(context)));
+}
+
+async function oneRun(reader: Reader, input: Input, context: Context): Promise<string> {
+  const view = await viewOf(reader, input.arguments[0]);
+  if (input.flag("json")) return `${JSON.stringify(statusJson(view))}\n`;
+  return joined(statusText(view, { columns: context.terminal.columns }, themeOf(context)));
+}
+
+async function viewOf(reader: Reader, name: string | undefined): Promise<StatusView> {
+  const found = await loadRun(reader, await findRun(reader, name));
+  const scheduler = await reader.scheduler();
+  const { waitOf, resources } = await whatWaits(reader, found);
+  const owner = scheduler && {
+    pid: scheduler.process.pid,
+    host: scheduler.host,
+    command: scheduler.command,
+    workers: scheduler.workers,
+  };
+  return statusOf({
+    run: found,
+    now: reader.now(),
+    ...(owner !== undefined && { owner }),
+    waitOf,
+    resources,
+    logOf: (task, attempt) => reader.state.log(found.manifest.id, task, attempt),
+    newest: await isNewest(reader, found),
+  });
+}
+
+/** Where everything has ended nothing waits, and the dispatcher need not be loaded. */
+async function whatWaits(reader: Reader, found: RunState): Promise<Waits> {
+  if (found.status.state === "finished") return { waitOf: () => undefined, resources: [] };
+  const { explainWaits } = await import("../app/explain-run.ts");
+  return explainWaits(reader, found);
+}
+
+const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");

@@ -1,0 +1,54 @@
+/** Where a command's words go. Everything a person reads passes here once, so that nothing a task says can move their cursor. */
+export interface Terminal {
+  /** For results: what a script would read. */
+  out(text: string | Uint8Array): void;
+  /** For everything else: errors, hints, progress. */
+  err(text: string): void;
+  /** Whether somebody watches, on a screen that can be redrawn. */
+  readonly interactive: boolean;
+  readonly color: boolean;
+  readonly columns: number;
+  readonly rows: number;
+  /** Kept when everything written so far has been taken. */
+  flush(): Promise<void>;
+  /** Aborted once nobody reads the results any more: `rota events | head -3`. */
+  readonly gone: AbortSignal;
+}
+
+type Stream = NodeJS.WriteStream & { fd: number };
+
+export function systemTerminal(env: Readonly<Record<string, string | undefined>>): Terminal {
+  const gone = new AbortController();
+  // Each stream takes a millisecond or two to set up, and most commands use one of them.
+  const used = new Set<Stream>();
+  const open = (stream: Stream): Stream => {
+    if (used.has(stream)) return stream;
+    used.add(stream);
+    // The reader has had enough. That is its good right, and a scheduler must not end because of it.
+    return stream.on("error", () => gone.abort());
+  };
+  const { stdout } = process;
+  return {
+    out: (text) => void open(stdout).write(text),
+    err: (text) => void open(process.stderr).write(text),
+    interactive: stdout.isTTY === true && env["TERM"] !== "dumb",
+    color: wantsColor(env, stdout.isTTY === true),
+    get columns() {
+      return stdout.columns ?? 100;
+    },
+    get rows() {
+      return stdout.rows ?? 30;
+    },
+    flush: async () => {
+      await Promise.all([...used].map((stream) => new Promise<void>((done) => stream.write("", () => done()))));
+    },
+    gone: gone.signal,
+  };
+}
+
+/** NO_COLOR and FORCE_COLOR as their sites define them. */
+function wantsColor(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {
+  if (env["NO_COLOR"] !== undefined && env["NO_COLOR"] !== "") return false;
+  if (env["FORCE_COLOR"] !== undefined && env["FORCE_COLOR"] !== "0") return true;
+  return isTerminal && env["TERM"] !== "dumb";
+}

@@ -1,0 +1,21 @@
+/** `rota why TASK`: what it waits for, with the numbers, or how it ended. */
+import { explainTask } from "../app/explain-run.ts";
+import { findRun, isNewest, loadRun, mustFindTask, openReader } from "../app/reader.ts";
+import { whyJson, whyText } from "../views/why.ts";
+import type { Run } from "./command.ts";
+import { themeOf } from "./theme.ts";
+
+export const run: Run = async (input, context) => {
+  const { terminal, env, cwd } = context;
+  await using reader = openReader({ flag: input.text("state"), env, cwd });
+  const found = await loadRun(reader, await findRun(reader, input.text("run")));
+  const task = mustFindTask(found, input.arguments[0] as string);
+  const explanation = await explainTask(reader, found, task);
+  if (input.flag("json")) terminal.out(`${JSON.stringify(whyJson(explanation))}\n`);
+  else {
+    const newest = await isNewest(reader, found);
+    const lines = whyText(explanation, { columns: terminal.columns, newest }, themeOf(context));
+    terminal.out(lines.map((line) => `${line}\n`).join(""));
+  }
+  return 0;
+};

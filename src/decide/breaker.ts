@@ -1,0 +1,56 @@
+/** Leaves a service alone that keeps failing, and tries carefully whether it is back. */
+import { type Instant, later, seconds } from "../domain/time.ts";
+
+export const BREAKER_FAILURES = 5;
+export const BREAKER_OPEN = seconds(60);
+export const BREAKER_TRIALS = 3;
+export const BREAKER_CLOSE_SHARE = 0.67;
+
+export type Breaker =
+  | { readonly state: "closed"; readonly failures: number }
+  | { readonly state: "open"; readonly until: Instant }
+  /** Trials that are out, and how those that came back went. */
+  | { readonly state: "half-open"; readonly out: number; readonly succeeded: number };
+
+export const CLOSED: Breaker = { state: "closed", failures: 0 };
+
+/** Whether another task may be sent now. */
+export function admits(breaker: Breaker, now: Instant): boolean {
+  switch (breaker.state) {
+    case "closed":
+      return true;
+    case "open":
+      return now >= breaker.until;
+    case "half-open":
+      return breaker.out + breaker.succeeded < BREAKER_TRIALS;
+  }
+}
+
+/** A task is sent. To be called only when `admits` says so. */
+export function sent(breaker: Breaker): Breaker {
+  if (breaker.state === "closed") return breaker;
+  if (breaker.state === "open") return { state: "half-open", out: 1, succeeded: 0 };
+  return { ...breaker, out: breaker.out + 1 };
+}
+
+/** It came back: well, badly, or without having said anything about the service. */
+export function returned(breaker: Breaker, how: "success" | "failure" | "nothing", now: Instant): Breaker {
+  switch (breaker.state) {
+    case "closed":
+      if (how === "nothing") return breaker;
+      if (how === "success") return CLOSED;
+      return breaker.failures + 1 >= BREAKER_FAILURES ? open(now) : { state: "closed", failures: breaker.failures + 1 };
+    case "open":
+      return breaker;
+    case "half-open": {
+      const out = Math.max(0, breaker.out - 1);
+      if (how === "failure") return open(now);
+      // A trial that was abandoned frees its permit.
+      if (how === "nothing") return { ...breaker, out };
+      const succeeded = breaker.succeeded + 1;
+      return succeeded / BREAKER_TRIALS >= BREAKER_CLOSE_SHARE ? CLOSED : { state: "half-open", out, succeeded };
+    }
+  }
+}
+
+const open = (now: Instant): Breaker => ({ state: "open", until: later(now, BREAKER_OPEN) });

@@ -1,0 +1,17 @@
+/** What an end does to those that waited for a success: nothing more can come of them. */
+import type { TaskNo } from "../domain/graph.ts";
+import { type Run, taskOf } from "../domain/run.ts";
+import { isTerminal, type Task } from "../domain/task.ts";
+
+/** The tasks that must be skipped because `ended` did not succeed. Only the next ones: each of them will be asked about in turn. */
+export function toSkip(run: Run, ended: Task): readonly TaskNo[] {
+  const { state } = ended.status;
+  if (!isTerminal(state) || state === "succeeded") return [];
+  const skipped: TaskNo[] = [];
+  run.graph.eachDependent(ended.no, (no, kind) => {
+    const dependent = taskOf(run, no);
+    const waits = dependent.status.state === "blocked" || dependent.status.state === "parked";
+    if (kind === "needs" && dependent.spec.onFailure === "skip" && waits) skipped.push(no);
+  });
+  return skipped;
+}

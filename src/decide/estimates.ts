@@ -1,0 +1,76 @@
+/** How long each task will take, as far as anybody can say: the plan, then what was recorded, then nothing but the graph. */
+import type { TaskSpec } from "../domain/spec.ts";
+
+/** What the store remembers about one task across runs: durations in log space, where being off by half and by double are alike. */
+export interface DurationRecord {
+  readonly count: number;
+  /** Mean of ln(duration in ms). */
+  readonly meanLog: number;
+}
+/** How far past estimates were off, over all tasks: ln(actual / estimated). */
+export interface EstimateError {
+  readonly count: number;
+  readonly sumOfSquares: number;
+}
+
+export const ESTIMATE_SOURCES = ["plan", "history", "typical", "hops"] as const;
+export type EstimateSource = (typeof ESTIMATE_SOURCES)[number];
+
+export interface Estimates {
+  /** In milliseconds, or in hops when nothing at all is known. Shrunk: what ranks are made of. */
+  readonly costs: Float64Array;
+  /** Index into `ESTIMATE_SOURCES` by task. */
+  readonly sources: Uint8Array;
+}
+
+/** Below this many observations the error of the estimates is not known, and they are taken at their word. */
+const ERROR_COUNT_MIN = 5;
+
+export function estimate(
+  specs: readonly TaskSpec[],
+  recorded: (spec: TaskSpec) => DurationRecord | undefined,
+  error: EstimateError,
+): Estimates {
+  const costs = new Float64Array(specs.length);
+  const sources = new Uint8Array(specs.length);
+  const logs: number[] = [];
+  for (let no = 0; no < specs.length; no++) {
+    const spec = specs[no] as TaskSpec;
+    const history = spec.estimate === undefined ? recorded(spec) : undefined;
+    const known = spec.estimate ?? (history === undefined ? undefined : Math.exp(history.meanLog));
+    if (known === undefined) continue;
+    costs[no] = known;
+    sources[no] = ESTIMATE_SOURCES.indexOf(spec.estimate === undefined ? "history" : "plan");
+    if (known > 0) logs.push(Math.log(known));
+    else costs[no] = 0;
+  }
+  if (logs.length === 0) return { costs: costs.fill(1), sources: sources.fill(ESTIMATE_SOURCES.indexOf("hops")) };
+  return shrink(specs, costs, sources, logs, error);
+}
+
+/**
+ * Towards the mean, in log space, by as much of the spread as is error: d' = exp(μ + a·(ln d − μ)). Never worse than ignoring
+ * the estimates, never worse than trusting them.
+ */
+function shrink(specs: readonly TaskSpec[], costs: Float64Array, sources: Uint8Array, logs: readonly number[], error: EstimateError): Estimates {
+  const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
+  const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length;
+  const keep = trust(variance, error);
+  const typical = Math.exp(mean);
+  for (let no = 0; no < specs.length; no++) {
+    const known = (specs[no] as TaskSpec).estimate !== undefined || sources[no] === ESTIMATE_SOURCES.indexOf("history");
+    if (!known) {
+      costs[no] = typical;
+      sources[no] = ESTIMATE_SOURCES.indexOf("typical");
+    } else if ((costs[no] as number) > 0) {
+      costs[no] = Math.exp(mean + keep * (Math.log(costs[no] as number) - mean));
+    }
+  }
+  return { costs, sources };
+}
+
+/** The share of the estimates' spread that is not error. */
+export function trust(variance: number, { count, sumOfSquares }: EstimateError): number {
+  if (count < ERROR_COUNT_MIN || variance === 0) return 1;
+  return Math.max(0, variance - sumOfSquares / count) / variance;
+}

@@ -1,0 +1,22 @@
+/** Whether a run has come to an end, or cannot go on by itself. */
+import { type Run, type RunOutcome, remaining } from "../domain/run.ts";
+
+export type RunVerdict =
+  | { readonly kind: "going" }
+  | { readonly kind: "finished"; readonly outcome: Exclude<RunOutcome, "deadlock"> }
+  | { readonly kind: "stalled"; readonly remaining: number };
+
+/** `canMove`: whether some ready task could be claimed now or later without anybody's help. Asked only when nobody works. */
+export function judgeRun(run: Run, canMove: () => boolean): RunVerdict {
+  const { counts } = run;
+  const left = remaining(run);
+  if (left === 0) return { kind: "finished", outcome: outcomeOf(run) };
+  const going = counts.claimed + counts.running > 0 || (counts.ready > 0 && canMove());
+  return going ? { kind: "going" } : { kind: "stalled", remaining: left };
+}
+
+/** A failure is a failure even when the rest was cancelled. */
+function outcomeOf({ counts, cancelling }: Run): Exclude<RunOutcome, "deadlock"> {
+  if (counts.failed > 0) return "failed";
+  return counts.cancelled > 0 || cancelling ? "cancelled" : "succeeded";
+}

@@ -1,0 +1,23 @@
+/** Four priorities share the dispatches 50/30/15/5: interleaved, exact in every hundred, and never idle while another could go. */
+import { PRIORITIES, type Priority } from "../domain/spec.ts";
+
+export const LANE_WEIGHTS: Readonly<Record<Priority, number>> = { critical: 50, high: 30, normal: 15, low: 5 };
+
+/** Smooth weighted round-robin: each turn everybody who could go earns their weight, and the richest pays the whole pot to go. */
+export class Lanes {
+  readonly #credit: Record<Priority, number> = { critical: 0, high: 0, normal: 0, low: 0 };
+
+  /** The lane to go next among those for which `can` is true. */
+  pick(can: (lane: Priority) => boolean): Priority | undefined {
+    let best: Priority | undefined;
+    let pot = 0;
+    for (const lane of PRIORITIES) {
+      if (!can(lane)) continue;
+      pot += LANE_WEIGHTS[lane];
+      this.#credit[lane] += LANE_WEIGHTS[lane];
+      if (best === undefined || this.#credit[lane] > this.#credit[best]) best = lane;
+    }
+    if (best !== undefined) this.#credit[best] -= pot;
+    return best;
+  }
+}

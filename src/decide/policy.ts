@@ -1,0 +1,29 @@
+/** What each kind of failure means for the task: one table for every worker and agent. */
+import type { FailureKind } from "../domain/outcome.ts";
+
+interface FailurePolicy {
+  /** `budget`: as often as the task's attempts allow. `always`: not the task's fault, under limits of its own. */
+  readonly again: "budget" | "always" | "never";
+  /** Whether the try counts against the task's attempts. */
+  readonly costs: boolean;
+  /** Waits for a person instead of failing, once it is not tried again. */
+  readonly parks: boolean;
+}
+
+export const FAILURE_POLICY: Readonly<Record<FailureKind, FailurePolicy>> = {
+  exit: { again: "budget", costs: true, parks: false },
+  signal: { again: "budget", costs: true, parks: false },
+  timeout: { again: "budget", costs: true, parks: false },
+  verify: { again: "budget", costs: true, parks: false },
+  // A command that is not there will not be there in a second either.
+  spawn: { again: "never", costs: true, parks: false },
+  cancelled: { again: "never", costs: false, parks: false },
+  lost: { again: "always", costs: false, parks: false },
+  shutdown: { again: "always", costs: false, parks: false },
+  "rate-limit": { again: "always", costs: false, parks: false },
+  // These three are about an account, not about the task: a person has to look.
+  quota: { again: "never", costs: false, parks: true },
+  auth: { again: "never", costs: false, parks: true },
+  budget: { again: "never", costs: false, parks: true },
+  refused: { again: "budget", costs: true, parks: false },
+};

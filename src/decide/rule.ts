@@ -1,0 +1,73 @@
+/** What follows from how an attempt ended. Workers report facts; only this rules on them. */
+import type { TaskNews } from "../domain/event.ts";
+import type { Failure, Outcome } from "../domain/outcome.ts";
+import type { RetryPolicy } from "../domain/spec.ts";
+import { type Asked, isHeld, type Task } from "../domain/task.ts";
+import { type Instant, instant, later, type Millis, millis } from "../domain/time.ts";
+import { FAILURE_POLICY } from "./policy.ts";
+
+/** Back-off for what costs no attempt and names no time of its own. */
+const FREE_RETRY_DELAY = millis(1_000);
+
+/** The event that settles the attempt. `jitter` is uniform in [0, 1), so that spreading retries is an input and not an effect. */
+export function rule(task: Task, outcome: Outcome, now: Instant, jitter: number): TaskNews {
+  if (outcome.kind === "success") return { kind: "succeeded", outcome };
+  const canceller = whoCancels(task);
+  // However it ended: what somebody asked to be cancelled is never tried again.
+  if (outcome.kind === "cancelled" || canceller !== undefined) {
+    return { kind: "cancelled", asked: canceller ?? { by: "the worker" }, outcome };
+  }
+  const policy = FAILURE_POLICY[outcome.kind];
+  const { retry } = task.spec;
+  switch (policy.again) {
+    case "always": {
+      const notBefore = later(now, freeDelay(outcome, jitter));
+      // The worker is gone, which is counted as an expired lease is: for ever would be too often.
+      if (outcome.kind === "lost" && isHeld(task.status)) {
+        return { kind: "expired", worker: task.status.lease.worker, notBefore, outcome };
+      }
+      return { kind: "retried", outcome, notBefore, costs: policy.costs };
+    }
+    case "budget": {
+      if (!isWorthRetrying(outcome, retry)) return { kind: "failed", outcome, reason: "permanent" };
+      const failures = task.failures + 1;
+      if (failures >= retry.attempts) return { kind: "failed", outcome, reason: "abandoned" };
+      return { kind: "retried", outcome, notBefore: later(now, backoff(retry, failures, jitter)), costs: policy.costs };
+    }
+    case "never":
+      if (policy.parks) return { kind: "parked", reason: "attention", outcome };
+      return { kind: "failed", outcome, reason: "permanent" };
+  }
+}
+
+const whoCancels = ({ status }: Task): Asked | undefined =>
+  isHeld(status) && status.stopping?.kind === "cancelled" ? status.stopping.asked : undefined;
+
+/** Full jitter: anything from nothing up to the delay that doubles each time, so that those who failed together do not return together. */
+export function backoff(retry: RetryPolicy, failures: number, jitter: number): Millis {
+  // Nothing doubled is nothing, however often: the growth itself may be past all numbers by then.
+  const grown = retry.backoff === 0 ? 0 : retry.backoff * retry.factor ** (failures - 1);
+  const ceiling = Math.floor(Math.min(retry.max, grown));
+  return millis(Math.floor(jitter * (ceiling + 1)));
+}
+
+/** `retry.on` lists exit codes, so only an exit can be outside it. */
+const isWorthRetrying = (outcome: Failure, retry: RetryPolicy): boolean =>
+  outcome.kind !== "exit" || retry.on.length === 0 || retry.on.includes(outcome.code);
+
+function freeDelay(outcome: Failure, jitter: number): Millis {
+  if (outcome.kind === "shutdown") return millis(0);
+  if (outcome.kind === "rate-limit" && outcome.resetMs !== undefined) return outcome.resetMs;
+  return millis(Math.floor(jitter * FREE_RETRY_DELAY));
+}
+
+/** A number in [0, 1) that is the same whenever the same attempt is judged again: no stream to keep in step. */
+export function jitterOf(seed: number, task: number, attempt: number): number {
+  let mixed = (seed ^ Math.imul(task + 1, 0x9e3779b1) ^ Math.imul(attempt + 1, 0x85ebca6b)) | 0;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+  return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+}
+
+/** When a lost task may be claimed again: not before the old holder must have stopped itself. */
+export const afterLoss = (deadline: Instant, now: Instant): Instant => instant(Math.max(deadline, now));

@@ -1,0 +1,101 @@
+/** When a wait is likely to end, where that can be known. */
+import { estimatesOf, expectedEnd, remainingCost } from "../domain/estimate.ts";
+import type { Estimate, Unblock, Wait } from "../domain/explanation.ts";
+import type { TaskNo } from "../domain/graph.ts";
+import { findTask, type Run, taskOf } from "../domain/run.ts";
+import type { Task } from "../domain/task.ts";
+import { type Instant, instant } from "../domain/time.ts";
+import { unreachable } from "../std/invariant.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import { isHeldBackByNeeds, unmetNeeds } from "./needs.ts";
+
+/** Nothing when it hangs on a person, or on a task that nobody can time. */
+export function expectedUnblock(
+  dispatcher: Dispatcher,
+  run: Run,
+  task: Task,
+  wait: Wait,
+  now: Instant,
+): Unblock | undefined {
+  switch (wait.reason) {
+    case "backing-off":
+      return { at: wait.until, from: "back-off" };
+    case "needs":
+      return endOfNeeds(run, task, now);
+    case "hazard": {
+      const holder = findTask(run, wait.holder.task);
+      return holder === undefined ? undefined : expectedEnd(holder, estimatesOf(run)(holder), now);
+    }
+    case "resources":
+      return endOfShortage(dispatcher, run, task, now);
+    case "capacity":
+      return wait.idle > 0 ? { at: now, from: "estimate" } : soonest(endsOf(dispatcher, now));
+    case "gate":
+    case "paused":
+    case "no-match":
+    case "parked":
+      return undefined;
+    default:
+      return unreachable(wait);
+  }
+}
+
+interface End extends Unblock {
+  readonly run: Run;
+  readonly task: Task;
+}
+
+/** When each of the held tasks is likely to end, soonest first. */
+function endsOf(dispatcher: Dispatcher, now: Instant): readonly End[] {
+  const estimates = new Map<Run, (task: Task) => Estimate | undefined>();
+  const ends: End[] = [];
+  for (const { run, task } of dispatcher.held()) {
+    const estimate = estimates.get(run) ?? estimatesOf(run);
+    estimates.set(run, estimate);
+    const end = expectedEnd(task, estimate(task), now);
+    if (end !== undefined) ends.push({ run, task, ...end });
+  }
+  return ends.sort((a, b) => a.at - b.at);
+}
+
+const soonest = ([first]: readonly End[]): Unblock | undefined => first && { at: first.at, from: first.from };
+
+/** The first moment at which enough holders are done that the whole request fits. */
+function endOfShortage(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): Unblock | undefined {
+  const missing = new Map(dispatcher.shapeOf(run, task).draws.map(({ pot, amount }) => [pot, amount - pot.free]));
+  for (const end of endsOf(dispatcher, now)) {
+    for (const { pot, amount } of dispatcher.shapeOf(end.run, end.task).draws) {
+      const short = missing.get(pot);
+      if (short !== undefined) missing.set(pot, short - amount);
+    }
+    if ([...missing.values()].every((short) => short <= 0)) return { at: end.at, from: end.from };
+  }
+  return undefined;
+}
+
+/** The longest path through what must come first, by estimates. */
+function endOfNeeds(run: Run, task: Task, now: Instant): Unblock | undefined {
+  const estimate = estimatesOf(run);
+  const ends = new Map<TaskNo, number>();
+  const stack: Task[] = [task];
+  // Depth first without recursion, since chains may be long: a task is timed once everything before it is.
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    const needs = isHeldBackByNeeds(top) ? unmetNeeds(run, top) : [];
+    const untimed = needs.filter((need) => !ends.has(need));
+    if (untimed.length > 0) {
+      for (const need of untimed) stack.push(taskOf(run, need));
+      continue;
+    }
+    stack.pop();
+    const start = needs.reduce((latest, need) => Math.max(latest, ends.get(need) as number), earliestStart(top, now));
+    if (top === task) return Number.isFinite(start) ? { at: instant(start), from: "path" } : undefined;
+    ends.set(top.no, start + (remainingCost(top, estimate(top), now) ?? Number.POSITIVE_INFINITY));
+  }
+  return undefined;
+}
+
+/** What waits for a person may wait for ever. */
+function earliestStart({ status, spec, approved }: Task, now: Instant): number {
+  if (status.state === "parked" || (spec.gate !== undefined && !approved)) return Number.POSITIVE_INFINITY;
+  return status.state === "ready" ? Math.max(now, status.notBefore) : now;
+}

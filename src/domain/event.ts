@@ -1,0 +1,166 @@
+/** Everything that happens, as one union. The ledger is a list of these; every other view is made from it. */
+import type { TaskNo } from "./graph.ts";
+import type { WorkerId } from "./ids.ts";
+import type { Outcome } from "./outcome.ts";
+import type { RunManifest, RunNo, RunOutcome } from "./run.ts";
+import type { Priority, TaskSpec } from "./spec.ts";
+import type { Asked, FailReason, ParkReason, ProcessIdentity, StopReason } from "./task.ts";
+import type { Instant, Millis } from "./time.ts";
+
+interface OfRun {
+  /** Position in the ledger: 1, 2, 3, … without gaps. */
+  readonly seq: number;
+  readonly at: Instant;
+  readonly run: RunNo;
+}
+interface OfTask extends OfRun {
+  readonly task: TaskNo;
+  /** Position among the events of this task: 1, 2, 3, … without gaps. */
+  readonly version: number;
+  /** The claim this is about; 0 before the first. */
+  readonly attempt: number;
+}
+
+export interface RunSubmitted extends OfRun {
+  readonly kind: "run_submitted";
+  readonly manifest: RunManifest;
+  readonly specs: readonly TaskSpec[];
+}
+/** A scheduler took the run up again after another one had let go of it. */
+export interface RunReopened extends OfRun {
+  readonly kind: "run_reopened";
+  readonly epoch: number;
+}
+export interface RunCancelling extends OfRun, Asked {
+  readonly kind: "run_cancelling";
+}
+/** Work remains, nobody works, and nothing that is awaited will come by itself. */
+export interface RunStalled extends OfRun {
+  readonly kind: "run_stalled";
+  readonly remaining: number;
+}
+export interface RunFinished extends OfRun {
+  readonly kind: "run_finished";
+  readonly outcome: Exclude<RunOutcome, "deadlock">;
+}
+
+/** Why this task, now, there: the numbers the dispatcher went by. */
+export interface DispatchEvidence {
+  readonly lane: Priority;
+  readonly rank: number;
+  readonly waitedMs: Millis;
+}
+export interface TaskClaimed extends OfTask {
+  readonly kind: "claimed";
+  readonly worker: WorkerId;
+  readonly deadline: Instant;
+  readonly evidence: DispatchEvidence;
+  /** Goes into the lease row only: no event, log or view shows it. */
+  readonly tokenHash: string;
+}
+export interface TaskStarted extends OfTask {
+  readonly kind: "started";
+  readonly process?: ProcessIdentity;
+}
+/** The deadline moved. Not a transition, so the ledger does not keep it; the lease row does. */
+export interface LeaseRenewed extends OfTask {
+  readonly kind: "lease_renewed";
+  readonly deadline: Instant;
+}
+export interface TaskStopping extends OfTask {
+  readonly kind: "stopping";
+  readonly reason: StopReason;
+}
+export interface TaskSucceeded extends OfTask {
+  readonly kind: "succeeded";
+  readonly outcome: Outcome;
+}
+export interface TaskFailed extends OfTask {
+  readonly kind: "failed";
+  readonly outcome: Outcome;
+  readonly reason: FailReason;
+}
+export interface TaskRetried extends OfTask {
+  readonly kind: "retried";
+  readonly outcome: Outcome;
+  readonly notBefore: Instant;
+  /** Whether this try counts against the budget. */
+  readonly costs: boolean;
+}
+/** The lease ran out, or its holder is known to be gone. */
+export interface TaskExpired extends OfTask {
+  readonly kind: "expired";
+  readonly worker: WorkerId;
+  readonly notBefore: Instant;
+  /** What is known of how it was lost. */
+  readonly outcome?: Outcome;
+}
+/** The holder handed the task back, or never took it up. */
+export interface TaskReleased extends OfTask {
+  readonly kind: "released";
+  readonly why: string;
+}
+export interface TaskParked extends OfTask {
+  readonly kind: "parked";
+  readonly reason: ParkReason;
+  readonly outcome?: Outcome;
+}
+export interface TaskSkipped extends OfTask {
+  readonly kind: "skipped";
+  readonly because: TaskNo;
+}
+export interface TaskCancelled extends OfTask {
+  readonly kind: "cancelled";
+  readonly asked: Asked;
+  readonly outcome?: Outcome;
+}
+/** Parked work put back in the queue; costs no attempt. */
+export interface TaskRequeued extends OfTask {
+  readonly kind: "requeued";
+  readonly asked: Asked;
+}
+export interface TaskApproved extends OfTask {
+  readonly kind: "approved";
+  readonly asked: Asked;
+}
+/** Silent for longer than it should be; nothing was done about it. */
+export interface TaskSilent extends OfTask {
+  readonly kind: "silent";
+  readonly forMs: Millis;
+}
+/** A report that came with an old fence or after its deadline. Nothing was changed by it. */
+export interface LateReportRefused extends OfTask {
+  readonly kind: "late_report_refused";
+  readonly fence: number;
+  readonly reported: string;
+}
+
+export type RunEvent = RunSubmitted | RunReopened | RunCancelling | RunStalled | RunFinished;
+export type TaskEvent =
+  | TaskClaimed
+  | TaskStarted
+  | LeaseRenewed
+  | TaskStopping
+  | TaskSucceeded
+  | TaskFailed
+  | TaskRetried
+  | TaskExpired
+  | TaskReleased
+  | TaskParked
+  | TaskSkipped
+  | TaskCancelled
+  | TaskRequeued
+  | TaskApproved
+  | TaskSilent
+  | LateReportRefused;
+export type Event = RunEvent | TaskEvent;
+export type EventKind = Event["kind"];
+
+/** What is new in an event: the engine adds the sequence numbers and the time. */
+export type RunNews = WithoutPosition<RunEvent, "seq" | "at" | "run">;
+export type TaskNews = WithoutPosition<TaskEvent, "seq" | "at" | "run" | "task" | "version" | "attempt">;
+type WithoutPosition<E, K extends PropertyKey> = E extends unknown ? Omit<E, K> : never;
+
+export const isTaskEvent = (event: Event): event is TaskEvent => "task" in event;
+/** Kept in the lease row, not in the ledger. */
+export const isRecorded = (event: Event): boolean => event.kind !== "lease_renewed";

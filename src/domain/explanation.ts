@@ -1,0 +1,158 @@
+/** Why a task is not running: what the dispatcher knows about it, as plain values that views can show. */
+import type { RunId, TaskId, WorkerId } from "./ids.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Priority } from "./spec.ts";
+import type { Asked, FailReason, ParkReason, StopReason, TaskState } from "./task.ts";
+import type { Instant, Millis } from "./time.ts";
+
+/** Every task that is neither held nor at its end waits for exactly one of these. First those that only a person can end. */
+export const WAIT_REASONS = [
+  "parked",
+  "gate",
+  "no-match",
+  "paused",
+  "backing-off",
+  "hazard",
+  "resources",
+  "capacity",
+  "needs",
+] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
+
+/** Another task, as far as it matters here. */
+export interface TaskGlimpse {
+  readonly task: TaskId;
+  readonly state: TaskState;
+  /** Since when it is in that state; a blocked task does not know. */
+  readonly since?: Instant;
+  readonly worker?: WorkerId;
+}
+
+/** The first few of a list, and how many there are in all. */
+export interface Some<T> {
+  readonly first: readonly T[];
+  readonly total: number;
+}
+
+/** A resource of which less is free than the task asks for. */
+export interface Shortage {
+  readonly name: string;
+  /** `plan`: what the plan declares for itself. `machine`: what everybody shares. */
+  readonly scope: "plan" | "machine";
+  readonly asked: number;
+  readonly free: number;
+  readonly capacity: number;
+  readonly holders: Some<Holder>;
+}
+/** More than there is, even when nobody has any of it. */
+export type Excess = Omit<Shortage, "free" | "holders">;
+export interface Holder extends TaskGlimpse {
+  readonly amount: number;
+}
+
+export type Wait =
+  | { readonly reason: "needs"; readonly blockers: Some<TaskGlimpse> }
+  | { readonly reason: "gate"; readonly prompt: string }
+  | { readonly reason: "paused"; readonly asked: Asked }
+  | { readonly reason: "backing-off"; readonly until: Instant; readonly after: Outcome | undefined }
+  | {
+      readonly reason: "no-match";
+      readonly missing: readonly string[];
+      readonly tooMuch: readonly Excess[];
+    }
+  | {
+      readonly reason: "hazard";
+      /** First what the waiting task wants to do, then what the holder does. */
+      readonly kind: "write-write" | "read-write" | "write-read";
+      readonly path: string;
+      readonly holder: TaskGlimpse;
+    }
+  | { readonly reason: "resources"; readonly short: readonly Shortage[] }
+  /** With idle workers it is about to be claimed. With no workers at all, nobody schedules this run. */
+  | { readonly reason: "capacity"; readonly workers: number; readonly idle: number }
+  | { readonly reason: "parked"; readonly why: ParkReason; readonly since: Instant };
+
+/** One thing that must be so before the task may start, with the numbers it is judged by. */
+export type Gate =
+  | { readonly gate: "needs"; readonly open: boolean; readonly met: number; readonly total: number }
+  | { readonly gate: "approval"; readonly open: boolean; readonly prompt: string }
+  | { readonly gate: "pause"; readonly open: boolean }
+  | { readonly gate: "back-off"; readonly open: boolean; readonly until: Instant }
+  | {
+      readonly gate: "capabilities";
+      readonly open: boolean;
+      readonly missing: readonly string[];
+      readonly total: number;
+    }
+  | { readonly gate: "files"; readonly open: boolean; readonly reads: number; readonly writes: number }
+  | {
+      readonly gate: "resource";
+      readonly open: boolean;
+      readonly name: string;
+      readonly scope: "plan" | "machine";
+      readonly asked: number;
+      readonly free: number;
+      readonly capacity: number;
+    }
+  | { readonly gate: "workers"; readonly open: boolean; readonly idle: number; readonly total: number };
+
+/** `plan`: the plan says so. `observed`: what this run's tasks took so far. `typical`: what the plan says of the others. */
+export const ESTIMATE_SOURCES = ["plan", "observed", "typical"] as const;
+export interface Estimate {
+  readonly ms: Millis;
+  readonly source: (typeof ESTIMATE_SOURCES)[number];
+}
+
+/** When the wait is likely to end, and how that is known. Estimates are hopes; a back-off and a time-out are limits. */
+export interface Unblock {
+  readonly at: Instant;
+  readonly from: "back-off" | "estimate" | "time-out" | "path";
+}
+
+/** Who works on it now. */
+export interface Holding {
+  readonly worker: WorkerId;
+  readonly since: Instant;
+  readonly deadline: Instant;
+  /** When it is killed if it has not ended; known once it has started. */
+  readonly timeoutAt?: Instant;
+  readonly stopping?: StopReason;
+}
+
+export interface Explanation {
+  readonly run: RunId;
+  readonly task: TaskId;
+  readonly title?: string;
+  readonly at: Instant;
+  readonly state: TaskState;
+  readonly since?: Instant;
+  readonly attempt: number;
+  readonly failures: number;
+  readonly attemptsMax: number;
+  readonly priority: Priority;
+  /** The length of the longest path from here to the end of the plan: what the order inside a lane goes by. */
+  readonly rank: number;
+  readonly rankUnit: "ms" | "hops";
+  readonly estimate?: Estimate;
+  /** Its place among the ready tasks of its priority in this run, from 1. */
+  readonly position?: { readonly place: number; readonly of: number };
+  readonly wait?: Wait;
+  /** For what waits for other tasks: those of them, near or far, that wait for no other. */
+  readonly roots?: Some<TaskGlimpse>;
+  readonly gates: readonly Gate[];
+  readonly unblock?: Unblock;
+  readonly holding?: Holding;
+  readonly outcome?: Outcome;
+  readonly failReason?: FailReason;
+  /** For a skipped task: the chain of skipped tasks back to the one that did not succeed, which comes last. */
+  readonly because?: readonly TaskGlimpse[];
+}
+
+/** A task that remains in a run that cannot go on by itself, and what holds it back. */
+export interface Blocker {
+  readonly task: TaskId;
+  readonly state: TaskState;
+  readonly wait: Wait;
+  /** For what waits for other tasks: the one at the far end. */
+  readonly root?: TaskGlimpse;
+}

@@ -1,0 +1,103 @@
+/** How an attempt ended: a fact that a worker reports. What follows from it is decided elsewhere. */
+import type { Millis } from "./time.ts";
+
+/** One taxonomy for every worker, so that one policy table can rule on all of them. */
+export const FAILURE_KINDS = [
+  "exit",
+  "signal",
+  "timeout",
+  "lost",
+  "spawn",
+  "rate-limit",
+  "quota",
+  "auth",
+  "refused",
+  "shutdown",
+  "cancelled",
+  "verify",
+  "budget",
+] as const;
+export type FailureKind = (typeof FAILURE_KINDS)[number];
+
+export const TIMEOUT_LIMITS = ["soft", "hard", "progress"] as const;
+export type TimeoutLimit = (typeof TIMEOUT_LIMITS)[number];
+
+/** What an attempt used. A figure nobody could measure is absent: unknown is not zero. */
+export interface Usage {
+  readonly cpuMs?: Millis;
+  readonly peakBytes?: number;
+}
+
+interface Ended {
+  readonly durationMs: Millis;
+  readonly usage?: Usage;
+}
+
+export interface Success extends Ended {
+  readonly kind: "success";
+}
+export interface ExitFailure extends Ended {
+  readonly kind: "exit";
+  readonly code: number;
+}
+export interface SignalFailure extends Ended {
+  readonly kind: "signal";
+  readonly signal: string;
+  /** Set when Rota itself sent the signal because the task went over a limit of its own. */
+  readonly limit?: "memory";
+}
+export interface TimeoutFailure extends Ended {
+  readonly kind: "timeout";
+  readonly limit: TimeoutLimit;
+}
+/** The command could not be started at all: a typing mistake does not heal by waiting. */
+export interface SpawnFailure extends Ended {
+  readonly kind: "spawn";
+  readonly message: string;
+}
+/** The provider said when it will take work again. */
+export interface RateLimitFailure extends Ended {
+  readonly kind: "rate-limit";
+  readonly resetMs?: Millis;
+}
+/** The acceptance command said no, although the task itself ended well. */
+export interface VerifyFailure extends Ended {
+  readonly kind: "verify";
+  readonly code: number | null;
+}
+export interface OtherFailure extends Ended {
+  readonly kind: "lost" | "quota" | "auth" | "refused" | "shutdown" | "cancelled" | "budget";
+  readonly message?: string;
+}
+
+export type Failure =
+  | ExitFailure
+  | SignalFailure
+  | TimeoutFailure
+  | SpawnFailure
+  | RateLimitFailure
+  | VerifyFailure
+  | OtherFailure;
+export type Outcome = Success | Failure;
+
+/** One short phrase for people: what happened, without why it matters. */
+export function describeOutcome(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "success":
+      return "succeeded";
+    case "exit":
+      return `exit code ${outcome.code}`;
+    case "signal":
+      return outcome.limit === "memory" ? "went over its memory limit" : `killed by ${outcome.signal}`;
+    case "timeout":
+      return `${outcome.limit} time-out`;
+    case "spawn":
+      return `could not start: ${outcome.message}`;
+    case "rate-limit":
+      return "rate limited";
+    case "verify":
+      return outcome.code === null ? "verify was stopped" : `verify exited with ${outcome.code}`;
+    default:
+      return outcome.message === undefined ? outcome.kind : `${outcome.kind}: ${outcome.message}`;
+  }
+}

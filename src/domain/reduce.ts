@@ -1,0 +1,163 @@
+/**
+ * The one reducer. It builds the World from events, checks a replayed ledger against the tables, drives the simulator and
+ * feeds the views. The same events in the same order always give the same World.
+ */
+import { invariant, unreachable } from "../std/invariant.ts";
+import type { Event, RunEvent, TaskEvent } from "./event.ts";
+import { type Run, taskOf } from "./run.ts";
+import { type Held, isHeld, isTerminal, type Status, type Task } from "./task.ts";
+import { type Instant, millis } from "./time.ts";
+import { BLOCKED, type Change, newRun, type World } from "./world.ts";
+
+/** Folds one event in, and appends every task that moved to `changes`. */
+export function reduce(world: World, event: Event, changes: Change[]): void {
+  invariant(event.kind === "lease_renewed" || event.seq === world.seq + 1, `event ${event.seq} follows ${world.seq}`);
+  if (event.kind !== "lease_renewed") world.seq = event.seq;
+  if ("task" in event) reduceTask(world, event, changes);
+  else reduceRun(world, event, changes);
+}
+
+function reduceRun(world: World, event: RunEvent, changes: Change[]): void {
+  switch (event.kind) {
+    case "run_submitted": {
+      const run = newRun(event.run, event.manifest, event.specs);
+      world.runs.set(run.no, run);
+      settleCarried(run, changes);
+      for (const task of run.tasks) openIfReady(run, task, run.manifest.submittedAt, changes);
+      return;
+    }
+    case "run_reopened":
+      mustRun(world, event).status = { state: "active" };
+      return;
+    case "run_cancelling":
+      mustRun(world, event).cancelling = true;
+      return;
+    case "run_stalled":
+      mustRun(world, event).status = { state: "stalled", at: event.at };
+      return;
+    case "run_finished":
+      mustRun(world, event).status = { state: "finished", at: event.at, outcome: event.outcome };
+      return;
+    default:
+      return unreachable(event);
+  }
+}
+
+function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
+  const run = mustRun(world, event);
+  const task = taskOf(run, event.task);
+  if (event.kind !== "lease_renewed") {
+    invariant(event.version === task.version + 1, `${task.spec.id}: event ${event.version} follows ${task.version}`);
+    task.version = event.version;
+  }
+  switch (event.kind) {
+    case "claimed": {
+      invariant(task.status.state === "ready", `${task.spec.id} is claimed from ${task.status.state}`);
+      invariant(event.attempt === task.attempt + 1, `${task.spec.id}: attempt ${event.attempt} follows ${task.attempt}`);
+      task.attempt = event.attempt;
+      const { worker, deadline, tokenHash } = event;
+      const lease = { worker, fence: event.attempt, deadline, tokenHash };
+      return move(run, task, { state: "claimed", lease, since: event.at }, changes);
+    }
+    case "started": {
+      const { lease, stopping } = mustBeHeld(task);
+      const process = event.process === undefined ? {} : { process: event.process };
+      const stop = stopping === undefined ? {} : { stopping };
+      return move(run, task, { state: "running", lease, since: event.at, ...process, ...stop }, changes);
+    }
+    case "lease_renewed": {
+      const held = mustBeHeld(task);
+      // Written in place of the whole status, without a change: nothing but the deadline is different.
+      task.status = { ...held, lease: { ...held.lease, deadline: event.deadline } };
+      return;
+    }
+    case "stopping":
+      return move(run, task, { ...mustBeHeld(task), stopping: event.reason }, changes);
+    case "succeeded":
+      mustBeHeld(task);
+      task.expiries = 0;
+      return end(run, task, { state: "succeeded", at: event.at, outcome: event.outcome }, event.at, changes);
+    case "failed":
+      mustBeHeld(task);
+      task.failures++;
+      return end(run, task, { state: "failed", at: event.at, outcome: event.outcome, reason: event.reason }, event.at, changes);
+    case "retried":
+      mustBeHeld(task);
+      if (event.costs) task.failures++;
+      task.expiries = 0;
+      return move(run, task, { state: "ready", since: event.at, notBefore: event.notBefore }, changes);
+    case "expired":
+      mustBeHeld(task);
+      task.expiries++;
+      task.lostBy = event.worker;
+      return move(run, task, { state: "ready", since: event.at, notBefore: event.notBefore }, changes);
+    case "released":
+      mustBeHeld(task);
+      return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes);
+    case "parked":
+      return move(run, task, { state: "parked", at: event.at, reason: event.reason }, changes);
+    case "skipped":
+      return end(run, task, { state: "skipped", at: event.at, because: event.because }, event.at, changes);
+    case "cancelled":
+      return end(run, task, { state: "cancelled", at: event.at }, event.at, changes);
+    case "requeued":
+      invariant(task.status.state === "parked", `${task.spec.id} is requeued from ${task.status.state}`);
+      task.expiries = 0;
+      if (task.unmet === 0) return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes);
+      return move(run, task, BLOCKED, changes);
+    case "approved":
+      if (task.spec.gate !== undefined && !task.approved) task.unmet--;
+      task.approved = true;
+      return openIfReady(run, task, event.at, changes);
+    case "silent":
+    case "late_report_refused":
+      return;
+    default:
+      return unreachable(event);
+  }
+}
+
+/** A terminal state is never left, so this is the one place where dependents are told. */
+function end(run: Run, task: Task, status: Status, at: Instant, changes: Change[]): void {
+  move(run, task, status, changes);
+  run.graph.eachDependent(task.no, (dependentNo, kind) => {
+    const dependent = taskOf(run, dependentNo);
+    const met = status.state === "succeeded" || kind === "after" || dependent.spec.onFailure === "continue";
+    if (!met) return;
+    dependent.unmet--;
+    openIfReady(run, dependent, at, changes);
+  });
+}
+
+function openIfReady(run: Run, task: Task, at: Instant, changes: Change[]): void {
+  if (task.unmet !== 0 || task.status.state !== "blocked") return;
+  move(run, task, { state: "ready", since: at, notBefore: at }, changes);
+}
+
+function settleCarried(run: Run, changes: Change[]): void {
+  const at = run.manifest.submittedAt;
+  for (const no of run.manifest.carried) {
+    const outcome = { kind: "success", durationMs: millis(0) } as const;
+    end(run, taskOf(run, no), { state: "succeeded", at, outcome }, at, changes);
+  }
+}
+
+function move(run: Run, task: Task, to: Status, changes: Change[]): void {
+  const from = task.status;
+  invariant(!isTerminal(from.state), `${task.spec.id} has ended (${from.state}) and cannot become ${to.state}`);
+  run.counts[from.state]--;
+  run.counts[to.state]++;
+  task.status = to;
+  changes.push({ run, task, from, to });
+}
+
+function mustBeHeld(task: Task): Held {
+  invariant(isHeld(task.status), `${task.spec.id} is ${task.status.state}, not held by anybody`);
+  return task.status;
+}
+
+function mustRun(world: World, event: Event): Run {
+  const run = world.run(event.run);
+  invariant(run !== undefined, `event ${event.seq} is about run ${event.run}, which is not known`);
+  return run;
+}

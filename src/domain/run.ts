@@ -1,0 +1,66 @@
+/** One execution of a plan. */
+import { type Graph, type TaskNo, taskNo } from "./graph.ts";
+import type { RunId } from "./ids.ts";
+import type { Amounts, TaskSpec } from "./spec.ts";
+import type { Task, TaskState } from "./task.ts";
+import type { Instant } from "./time.ts";
+
+declare const number_: unique symbol;
+/** A run's number in its store: short, and in submit order. */
+export type RunNo = number & { readonly [number_]: "RunNo" };
+export const runNo = (raw: number): RunNo => raw as RunNo;
+
+export const RUN_OUTCOMES = ["succeeded", "failed", "deadlock", "cancelled"] as const;
+export type RunOutcome = (typeof RUN_OUTCOMES)[number];
+
+/** `stalled`: work remains that nothing can move; a person can. The others are ends. */
+export type RunStatus =
+  | { readonly state: "active" }
+  | { readonly state: "stalled"; readonly at: Instant }
+  | { readonly state: "finished"; readonly at: Instant; readonly outcome: Exclude<RunOutcome, "deadlock"> };
+
+/** What is fixed about a run from the moment it is submitted. */
+export interface RunManifest {
+  readonly id: RunId;
+  readonly name: string;
+  readonly submittedAt: Instant;
+  /** Where the plan came from: commands are run relative to this directory. */
+  readonly directory: string;
+  readonly file: string;
+  /** Of the plan's text, to notice that it was changed. */
+  readonly digest: string;
+  /** Spreads the retries, and makes the spread repeatable. */
+  readonly seed: number;
+  /** Named capacities the plan declares. */
+  readonly resources: Amounts;
+  /** Tasks that an earlier run had already done. */
+  readonly carried: readonly TaskNo[];
+  /** The run that this one tries again. */
+  readonly retryOf?: RunId;
+}
+
+/** A run in the World. Only the reducer writes to it. */
+export interface Run {
+  readonly no: RunNo;
+  readonly manifest: RunManifest;
+  readonly tasks: readonly Task[];
+  readonly graph: Graph;
+  status: RunStatus;
+  /** How many tasks are in each state, kept as they change. */
+  readonly counts: Record<TaskState, number>;
+  /** A person asked for the whole run to be cancelled. */
+  cancelling: boolean;
+}
+
+export const taskOf = (run: Run, no: TaskNo): Task => run.tasks[no] as Task;
+export const findTask = (run: Run, id: TaskSpec["id"]): Task | undefined => {
+  const no = run.graph.find(id);
+  return no === undefined ? undefined : run.tasks[no];
+};
+export const eachTaskNo = function* (run: Run): Iterable<TaskNo> {
+  for (let no = 0; no < run.tasks.length; no++) yield taskNo(no);
+};
+
+/** Tasks that have not come to an end. */
+export const remaining = ({ tasks, counts }: Run): number =>
+  tasks.length - counts.succeeded - counts.failed - counts.cancelled - counts.skipped;

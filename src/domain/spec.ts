@@ -1,0 +1,114 @@
+/** What a task is, as the plan says it: fixed from the moment it is submitted. */
+import type { TaskId } from "./ids.ts";
+import { hours, type Millis, millis, seconds } from "./time.ts";
+
+export const PRIORITIES = ["critical", "high", "normal", "low"] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+/** A shell string is explicit about being one; a list is run as it is. */
+export type Command = { readonly shell: string } | { readonly argv: readonly [string, ...string[]] };
+
+/** A value, or the name of a variable of the scheduler's own environment: a secret that is never stored, and masked in logs. */
+export type EnvValue = string | { readonly from: string };
+
+/** Amounts by resource name: `cpu` in thousandths of a core, `memory` in bytes, everything else in whole slots. */
+export type Amounts = Readonly<Record<string, number>>;
+
+export interface RetryPolicy {
+  /** Tries in all, the first included. */
+  readonly attempts: number;
+  readonly backoff: Millis;
+  readonly factor: number;
+  readonly max: Millis;
+  /** Exit codes worth another try; empty means every one. */
+  readonly on: readonly number[];
+}
+
+export interface TimeoutPolicy {
+  /** After this the task is asked to end, and killed a grace later. */
+  readonly soft?: Millis;
+  /** After this it is killed. */
+  readonly hard: Millis;
+}
+
+/** What to do when something this task needs did not succeed. */
+export const ON_FAILURE = ["skip", "continue"] as const;
+export type OnFailure = (typeof ON_FAILURE)[number];
+
+export interface TaskSpec {
+  readonly id: TaskId;
+  readonly title?: string;
+  readonly run: Command;
+  /** Tasks that must succeed first. */
+  readonly needs: readonly TaskId[];
+  /** Tasks that must end first, whatever their outcome. */
+  readonly after: readonly TaskId[];
+  readonly onFailure: OnFailure;
+  readonly priority: Priority;
+  /** Capabilities a worker must have. */
+  readonly requires: readonly string[];
+  readonly resources: Amounts;
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+  readonly env: Readonly<Record<string, EnvValue>>;
+  /** Relative to the plan's directory. */
+  readonly cwd?: string;
+  readonly retry: RetryPolicy;
+  readonly timeout: TimeoutPolicy;
+  /** Silence longer than this is reported; nothing is killed. */
+  readonly progress?: Millis;
+  readonly estimate?: Millis;
+  /** What a person is asked to approve before the task may start. */
+  readonly gate?: string;
+  /** Must exit 0 after the task's own command before the task counts as done. */
+  readonly verify?: Command;
+  /** The task is stopped when its processes together use more memory than this, in bytes. */
+  readonly memoryLimit?: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export const RETRY_DEFAULT: RetryPolicy = {
+  attempts: 1,
+  backoff: millis(100),
+  factor: 2,
+  max: seconds(30),
+  on: [],
+};
+export const TIMEOUT_DEFAULT: TimeoutPolicy = { hard: hours(1) };
+
+/** Everything a plan may leave out. Shared by all tasks that do, so that a million of them stay small. */
+export const SPEC_DEFAULTS = {
+  needs: [],
+  after: [],
+  onFailure: "skip",
+  priority: "normal",
+  requires: [],
+  resources: {},
+  reads: [],
+  writes: [],
+  env: {},
+  retry: RETRY_DEFAULT,
+  timeout: TIMEOUT_DEFAULT,
+  labels: {},
+} as const satisfies Partial<TaskSpec>;
+
+/** The spec without what equals its default: what the store keeps. */
+export function packSpec(spec: TaskSpec): Partial<TaskSpec> {
+  const packed: Record<string, unknown> = {};
+  const defaults: Record<string, unknown> = SPEC_DEFAULTS;
+  for (const [key, value] of Object.entries(spec)) {
+    if (value !== undefined && value !== defaults[key] && !isEmptyLike(value, defaults[key])) packed[key] = value;
+  }
+  return packed as Partial<TaskSpec>;
+}
+
+/** The inverse of `packSpec`. */
+export const unpackSpec = (packed: Partial<TaskSpec>): TaskSpec => ({ ...SPEC_DEFAULTS, ...packed }) as TaskSpec;
+
+const isEmptyLike = (value: unknown, fallback: unknown): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  typeof fallback === "object" &&
+  fallback !== null &&
+  Object.keys(value).length === 0 &&
+  Object.keys(fallback).length === 0;

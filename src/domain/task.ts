@@ -1,0 +1,138 @@
+/**
+ * A task of a run and the states it can be in.
+ *
+ *   blocked ──last need met──► ready ──claim──► claimed ──start──► running ──► succeeded | failed
+ *      │                        ▲ │                │                  │
+ *      │                        │ └── never ──► parked ◄── poison ────┤
+ *      │                        └──── retry, release, expiry ─────────┘
+ *      └──► skipped (a need did not succeed) · cancelled (a person asked; from any state that is not an end)
+ *
+ * `blocked` and `ready` differ only in whether the needs are met, which the graph knows: the store keeps both as `waiting`.
+ */
+import type { TaskNo } from "./graph.ts";
+import type { WorkerId } from "./ids.ts";
+import type { Lease } from "./lease.ts";
+import type { Outcome, TimeoutLimit } from "./outcome.ts";
+import type { TaskSpec } from "./spec.ts";
+import type { Instant } from "./time.ts";
+
+export const TASK_STATES = [
+  "blocked",
+  "ready",
+  "claimed",
+  "running",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "skipped",
+  "parked",
+] as const;
+export type TaskState = (typeof TASK_STATES)[number];
+
+/** Ends: a task never leaves these. */
+export const TERMINAL_STATES = ["succeeded", "failed", "cancelled", "skipped"] as const;
+export type TerminalState = (typeof TERMINAL_STATES)[number];
+
+/** Who asked, and why: for everything that a person decides. */
+export interface Asked {
+  readonly by: string;
+  readonly why?: string;
+}
+
+/** Enough to find a process again after a crash, and to never mistake a stranger for it. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** When the kernel started it, in its own units; pids are reused, pairs are not. */
+  readonly startTime: string;
+  readonly bootId: string;
+}
+
+/** Why a live attempt is being stopped. Recorded before anything is sent to it. */
+export type StopReason =
+  | { readonly kind: "timeout"; readonly limit: TimeoutLimit }
+  | { readonly kind: "cancelled"; readonly asked: Asked }
+  | { readonly kind: "shutdown" };
+
+export interface Blocked {
+  readonly state: "blocked";
+}
+export interface Ready {
+  readonly state: "ready";
+  /** Since when it could have run, back-off not counted: its wait clock. */
+  readonly since: Instant;
+  /** Back-off: not before this. Its own field, not a lease. */
+  readonly notBefore: Instant;
+}
+export interface Claimed {
+  readonly state: "claimed";
+  readonly lease: Lease;
+  readonly since: Instant;
+  readonly stopping?: StopReason;
+}
+export interface Running {
+  readonly state: "running";
+  readonly lease: Lease;
+  readonly since: Instant;
+  readonly process?: ProcessIdentity;
+  readonly stopping?: StopReason;
+}
+export interface Succeeded {
+  readonly state: "succeeded";
+  readonly at: Instant;
+  readonly outcome: Outcome;
+}
+export interface Failed {
+  readonly state: "failed";
+  readonly at: Instant;
+  readonly outcome: Outcome;
+  /** Whether it ran out of attempts, or was not worth another. */
+  readonly reason: FailReason;
+}
+export interface Cancelled {
+  readonly state: "cancelled";
+  readonly at: Instant;
+}
+export interface Skipped {
+  readonly state: "skipped";
+  readonly at: Instant;
+  /** The task whose end made this one pointless. */
+  readonly because: TaskNo;
+}
+export interface Parked {
+  readonly state: "parked";
+  readonly at: Instant;
+  readonly reason: ParkReason;
+}
+
+export const FAIL_REASONS = ["abandoned", "permanent"] as const;
+export type FailReason = (typeof FAIL_REASONS)[number];
+/** `poison`: its workers keep dying. `starved`: nobody came for it. `attention`: the failure needs a person. */
+export const PARK_REASONS = ["poison", "starved", "attention"] as const;
+export type ParkReason = (typeof PARK_REASONS)[number];
+
+export type Held = Claimed | Running;
+export type Status = Blocked | Ready | Held | Succeeded | Failed | Cancelled | Skipped | Parked;
+
+/** A task in the World. Only the reducer writes to it. */
+export interface Task {
+  readonly no: TaskNo;
+  readonly spec: TaskSpec;
+  status: Status;
+  /** Events about this task so far: the store's compare-and-set, and the proof that none is missing. */
+  version: number;
+  /** Claims so far. Names the current claim, so it is the fence. */
+  attempt: number;
+  /** Attempts that counted against the retry budget. A different number on purpose. */
+  failures: number;
+  /** Leases lost in a row. */
+  expiries: number;
+  /** Needs, and a closed gate, that still hold it back. */
+  unmet: number;
+  approved: boolean;
+  /** Who lost the last lease of this task, to be avoided next time. */
+  lostBy?: WorkerId;
+}
+
+export const isTerminal = (state: TaskState): state is TerminalState =>
+  (TERMINAL_STATES as readonly string[]).includes(state);
+export const isHeld = (status: Status): status is Held => status.state === "claimed" || status.state === "running";

@@ -1,0 +1,65 @@
+/** The state of everything, in memory: what the events so far add up to. `reduce` builds and changes it; nothing else does. */
+import { buildGraph, type TaskNo, taskNo } from "./graph.ts";
+import type { RunId } from "./ids.ts";
+import type { Run, RunManifest, RunNo } from "./run.ts";
+import type { TaskSpec } from "./spec.ts";
+import type { Blocked, Status, Task, TaskState } from "./task.ts";
+
+export class World {
+  readonly runs = new Map<RunNo, Run>();
+  /** The last event that was folded in. */
+  seq = 0;
+
+  run(no: RunNo): Run | undefined {
+    return this.runs.get(no);
+  }
+
+  findRun(id: RunId): Run | undefined {
+    for (const run of this.runs.values()) if (run.manifest.id === id) return run;
+    return undefined;
+  }
+}
+
+/** One task that moved from one status to another: what queues, deadlines and views follow. */
+export interface Change {
+  readonly run: Run;
+  readonly task: Task;
+  readonly from: Status;
+  readonly to: Status;
+}
+
+/** All that wait for something share one value: a million of them cost nothing. */
+export const BLOCKED: Blocked = { state: "blocked" };
+
+/** A run as it is before anything has happened to it: everything blocked. */
+export function newRun(no: RunNo, manifest: RunManifest, specs: readonly TaskSpec[]): Run {
+  const graph = buildGraph(specs);
+  const tasks = specs.map((spec, index) => newTask(taskNo(index), spec, graph.needCount(taskNo(index))));
+  const counts = NO_TASKS();
+  counts.blocked = tasks.length;
+  return { no, manifest, tasks, graph, status: { state: "active" }, counts, cancelling: false };
+}
+
+const newTask = (no: TaskNo, spec: TaskSpec, needs: number): Task => ({
+  no,
+  spec,
+  status: BLOCKED,
+  version: 0,
+  attempt: 0,
+  failures: 0,
+  expiries: 0,
+  unmet: needs + (spec.gate === undefined ? 0 : 1),
+  approved: false,
+});
+
+const NO_TASKS = (): Record<TaskState, number> => ({
+  blocked: 0,
+  ready: 0,
+  claimed: 0,
+  running: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  skipped: 0,
+  parked: 0,
+});

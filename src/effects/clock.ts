@@ -1,0 +1,52 @@
+/** Time as an argument. Everything that waits or asks what time it is does so through a `Clock`. */
+import { type Instant, instant, type Millis } from "../domain/time.ts";
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Never goes backwards, whatever is done to the machine's clock. */
+  now(): Instant;
+  /** Calls `then` once, at `at` or as soon after it as can be. */
+  at(at: Instant, then: () => void): Timer;
+  /** Calls `then` once, after what is already waiting to run has run. */
+  soon(then: () => void): void;
+}
+
+/** The longest delay the platform's timers take; longer waits are made of several. */
+const DELAY_MAX = 2 ** 31 - 1;
+
+export function systemClock(): Clock {
+  let last = 0;
+  let ticks = performance.now();
+  const now = (): Instant => {
+    const tick = performance.now();
+    // When the machine's clock is set back, time goes on here: standing still until it has caught up would stop every time-out.
+    last = Math.max(last + (tick - ticks), Date.now());
+    ticks = tick;
+    return instant(Math.floor(last));
+  };
+  return {
+    now,
+    at(at, then) {
+      let handle: NodeJS.Timeout;
+      const arm = (): void => {
+        const delay = Math.max(0, at - now());
+        handle = setTimeout(ring, Math.min(delay, DELAY_MAX));
+      };
+      // The platform may ring a moment early, and only half way when the wait is long.
+      const ring = (): void => (now() < at ? arm() : then());
+      arm();
+      return { cancel: () => clearTimeout(handle) };
+    },
+    soon: (then) => void setImmediate(then),
+  };
+}
+
+/** A promise that is kept after `span`. */
+export const sleep = (clock: Clock, span: Millis): Promise<void> =>
+  new Promise((resolve) => void clock.at(instant(clock.now() + span), resolve));
+
+/** Kept when every promise that could go on has gone on: the platform runs them all before its next task. */
+export const promisesDrained = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

@@ -1,0 +1,98 @@
+/** The attempts that are alive in this process: who runs them, and when they last gave a sign of life. */
+import type { LifeSigns } from "../decide/timeouts.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import type { Run } from "../domain/run.ts";
+import type { ProcessIdentity, StopReason, Task } from "../domain/task.ts";
+import type { Instant, Millis } from "../domain/time.ts";
+import type { Attempt, Executor, Handle, Watch } from "../execute/executor.ts";
+
+/** What an attempt has to say, for the next turn to deal with. */
+export type Report =
+  | { readonly kind: "started"; readonly process: ProcessIdentity | undefined }
+  | { readonly kind: "ended"; readonly outcome: Outcome };
+
+interface Live {
+  readonly run: Run;
+  readonly task: Task;
+  readonly fence: number;
+  handle: Handle | undefined;
+  signs: { progressAt: Instant; silenceReported: boolean };
+}
+
+export interface AttemptsDeps {
+  readonly executor: Executor;
+  readonly now: () => Instant;
+  readonly attemptOf: (run: Run, task: Task) => Attempt;
+  readonly report: (run: Run, task: Task, fence: number, report: Report) => void;
+}
+
+export class Attempts {
+  readonly #deps: AttemptsDeps;
+  readonly #live = new Map<Task, Live>();
+
+  constructor(deps: AttemptsDeps) {
+    this.#deps = deps;
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** Every live attempt that still is its task's current one. */
+  *current(): Iterable<{ readonly run: Run; readonly task: Task }> {
+    for (const live of this.#live.values()) if (live.fence === live.task.attempt) yield live;
+  }
+
+  start(run: Run, task: Task): void {
+    const live = this.#enter(run, task);
+    live.handle = this.#deps.executor.start(this.#deps.attemptOf(run, task), this.#watch(live));
+    this.#follow(live);
+  }
+
+  /** Takes over what an earlier scheduler started. False when nothing of it is left. */
+  async adopt(run: Run, task: Task, process: ProcessIdentity | undefined): Promise<boolean> {
+    const live = this.#enter(run, task);
+    live.handle = await this.#deps.executor.adopt(this.#deps.attemptOf(run, task), process, this.#watch(live));
+    if (live.handle === undefined) this.#live.delete(task);
+    else this.#follow(live);
+    return live.handle !== undefined;
+  }
+
+  stop(task: Task, reason: StopReason, grace: Millis): void {
+    this.#live.get(task)?.handle?.stop(reason, grace);
+  }
+
+  signs(task: Task): LifeSigns | undefined {
+    return this.#live.get(task)?.signs;
+  }
+
+  silenceReported(task: Task): void {
+    const live = this.#live.get(task);
+    if (live !== undefined) live.signs.silenceReported = true;
+  }
+
+  #enter(run: Run, task: Task): Live {
+    const signs = { progressAt: this.#deps.now(), silenceReported: false };
+    const live: Live = { run, task, fence: task.attempt, handle: undefined, signs };
+    this.#live.set(task, live);
+    return live;
+  }
+
+  #watch(live: Live): Watch {
+    const { run, task, fence, signs } = live;
+    return {
+      started: (process) => this.#deps.report(run, task, fence, { kind: "started", process }),
+      progressed: () => {
+        signs.progressAt = this.#deps.now();
+        signs.silenceReported = false;
+      },
+    };
+  }
+
+  #follow({ run, task, fence, handle }: Live): void {
+    void handle?.outcome.then((outcome) => {
+      if (this.#live.get(task)?.fence === fence) this.#live.delete(task);
+      this.#deps.report(run, task, fence, { kind: "ended", outcome });
+    });
+  }
+}

@@ -1,0 +1,80 @@
+/** What became true since the last commit: each event is folded into the World at once, and waits here to be written. */
+import type { Event, RunEvent, RunNews, RunSubmitted, TaskEvent, TaskNews } from "../domain/event.ts";
+import { reduce } from "../domain/reduce.ts";
+import type { Run, RunNo } from "../domain/run.ts";
+import type { Task } from "../domain/task.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Change, World } from "../domain/world.ts";
+import { toRunRow, toTaskRow } from "../store/rows.ts";
+import type { Batch, Epoch } from "../store/store.ts";
+
+/** These tell nobody anything that could not be found out again, so they wait for the next commit, for a moment. */
+const LAZY: ReadonlySet<Event["kind"]> = new Set(["started", "lease_renewed", "silent"]);
+
+export class Journal {
+  readonly #world: World;
+  readonly #observe: (change: Change) => void;
+  #events: Event[] = [];
+  #runs = new Set<RunNo>();
+  /** Tasks to write, with the version the store has of them. */
+  #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
+  #requestsDone: number[] = [];
+  #urgent = false;
+
+  /** `observe` is told every change as it happens, in order. */
+  constructor(world: World, observe: (change: Change) => void) {
+    this.#world = world;
+    this.#observe = observe;
+  }
+
+  /** There is something that must be written before anybody can go on. */
+  get urgent(): boolean {
+    return this.#urgent;
+  }
+  get empty(): boolean {
+    return this.#events.length === 0 && this.#requestsDone.length === 0;
+  }
+
+  ofRun(run: RunNo, news: RunNews, at: Instant): void {
+    this.#runs.add(run);
+    this.#add({ ...news, seq: this.#world.seq + 1, at, run } as RunEvent);
+  }
+
+  ofTask(run: Run, task: Task, news: TaskNews, at: Instant): void {
+    if (!this.#tasks.has(task)) this.#tasks.set(task, { run, replaces: task.version });
+    const recorded = news.kind !== "lease_renewed";
+    const seq = this.#world.seq + (recorded ? 1 : 0);
+    const version = task.version + (recorded ? 1 : 0);
+    const attempt = task.attempt + (news.kind === "claimed" ? 1 : 0);
+    this.#add({ ...news, seq, at, run: run.no, task: task.no, version, attempt } as TaskEvent);
+  }
+
+  requestDone(no: number): void {
+    this.#requestsDone.push(no);
+    this.#urgent = true;
+  }
+
+  /** Everything since the last call, as one batch. */
+  take(epoch: Epoch): Batch {
+    const submitted = this.#events.filter((event): event is RunSubmitted => event.kind === "run_submitted");
+    const batch: Batch = {
+      epoch,
+      events: this.#events,
+      submitted,
+      runs: [...this.#runs].flatMap((no) => this.#world.run(no) ?? []).map(toRunRow),
+      tasks: Array.from(this.#tasks, ([task, { run, replaces }]) => ({ row: toTaskRow(run, task), replaces })),
+      requestsDone: this.#requestsDone,
+    };
+    [this.#events, this.#requestsDone, this.#urgent] = [[], [], false];
+    [this.#runs, this.#tasks] = [new Set(), new Map()];
+    return batch;
+  }
+
+  #add(event: Event): void {
+    const changes: Change[] = [];
+    reduce(this.#world, event, changes);
+    this.#events.push(event);
+    if (!LAZY.has(event.kind)) this.#urgent = true;
+    for (const change of changes) this.#observe(change);
+  }
+}

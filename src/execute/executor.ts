@@ -1,0 +1,58 @@
+/** The contract between the engine and whatever does the work: start an attempt, tell when it is alive, tell how it ended. */
+import type { RunId, TaskId } from "../domain/ids.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import type { Command, EnvValue, Priority } from "../domain/spec.ts";
+import type { ProcessIdentity, StopReason } from "../domain/task.ts";
+import type { Millis } from "../domain/time.ts";
+
+/** One attempt at one task, with everything needed to make it. */
+export interface Attempt {
+  readonly run: RunId;
+  readonly task: TaskId;
+  /** Names the attempt and fences it. */
+  readonly fence: number;
+  readonly command: Command;
+  readonly verify?: Command;
+  /** Absolute. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, EnvValue>>;
+  readonly priority: Priority;
+  /** Where the attempt's output goes, absolute. Written by the attempt itself. */
+  readonly log: string;
+  readonly memoryLimit?: number;
+}
+
+/** What an executor tells while an attempt lives. */
+export interface Watch {
+  /** The attempt is running. Told once, before the outcome; not told when it could not be started. */
+  started(process: ProcessIdentity | undefined): void;
+  /** The attempt gave a sign of life: output, a note, a changed file. */
+  progressed(): void;
+}
+
+/** A live attempt. */
+export interface Handle {
+  /** Kept exactly once, when nothing of the attempt is left: every process gone, every byte of its log written. Never broken. */
+  readonly outcome: Promise<Outcome>;
+  /**
+   * Asks the attempt to end, and kills it after `grace` (at once when 0). The outcome then is the reason's. May be called
+   * again to shorten the grace; the first reason stands. Harmless once the attempt has ended.
+   */
+  stop(reason: StopReason, grace: Millis): void;
+}
+
+/** Disposing of it stops what still runs (`shutdown`) and is done when nothing does; what is started afterwards ends so too. */
+export interface Executor extends AsyncDisposable {
+  start(attempt: Attempt, watch: Watch): Handle;
+  /**
+   * Takes over an attempt that outlived the scheduler that started it, or learns how it ended meanwhile.
+   * Nothing when no trace of it is left: then nothing of it runs any more either. One that runs but can no longer be
+   * watched is ended, and its outcome is `lost`.
+   */
+  adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined>;
+  /**
+   * Stops whatever earlier schedulers of this state directory left running and nobody adopted. Returns how many attempts that were.
+   * What is known of attempts that ended is forgotten then, so this comes after what `adopt` told has been saved.
+   */
+  sweep(): Promise<number>;
+}

@@ -1,0 +1,247 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { millis } from "../../domain/time.ts";
+import { systemClock } from "../../effects/clock.ts";
+import { memoryOf } from "../../effects/host.ts";
+import { CANCELLED, eventually, executorConformance, shell, told } from "../conformance.ts";
+import type { Attempt, Executor, Handle } from "../executor.ts";
+import { openProcessExecutor } from "./executor.ts";
+import { readRecords } from "./files.ts";
+import type { ProcessOptions } from "./options.ts";
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+
+const MIB = 1024 * 1024;
+
+describe("process executor", () => {
+  executorConformance((stateDir) => openProcessExecutor({ stateDir, clock: systemClock() }));
+});
+
+describe("a process", () => {
+  let dir: string;
+  let executor: Executor;
+  const open = (environment: NodeJS.ProcessEnv = process.env, options: Partial<ProcessOptions> = {}): Executor => {
+    executor = openProcessExecutor({ stateDir: join(dir, "state"), clock: systemClock(), environment, options });
+    return executor;
+  };
+  const start = (line: string, changes: Partial<Attempt> = {}): Handle =>
+    executor.start(shell(dir, line, changes), told());
+  const log = (): string => readFileSync(join(dir, "logs", "task.log"), "utf8");
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), "rota-process-"));
+  });
+  afterEach(async () => {
+    await executor[Symbol.asyncDispose]();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  test("tells which process it is while it runs", async () => {
+    open();
+    const watch = told();
+    await executor.start(
+      shell(dir, "echo $$; cut -d' ' -f22 /proc/$$/stat; cat /proc/sys/kernel/random/boot_id"),
+      watch,
+    ).outcome;
+    const [pid, startTime, bootId] = log().trim().split("\n");
+    expect(watch.starts).toEqual([{ pid: Number(pid), startTime, bootId }]);
+  });
+
+  test("a signal that was not ours is an outcome of its own", async () => {
+    open();
+    expect(await start("kill -SEGV $$").outcome).toMatchObject({ kind: "signal", signal: "SIGSEGV" });
+  });
+
+  test("what cannot be executed is told apart from what is not there", async () => {
+    open();
+    writeFileSync(join(dir, "plain"), "text");
+    writeFileSync(join(dir, "script"), "#!/no/such/interpreter\n");
+    chmodSync(join(dir, "script"), 0o755);
+    const run = (file: string) => start("", { command: { argv: [file] } }).outcome;
+    expect(await run("./plain")).toMatchObject({ kind: "spawn", message: "not executable: ./plain" });
+    expect(await run("./script")).toMatchObject({ kind: "spawn", message: expect.stringContaining("interpreter") });
+    expect(await run("./none")).toMatchObject({ kind: "spawn", message: "command not found: ./none" });
+    expect(await start("true", { cwd: join(dir, "plain") }).outcome).toMatchObject({
+      kind: "spawn",
+      message: `${join(dir, "plain")} is not a directory`,
+    });
+    expect(await start("true", { verify: { argv: ["no-such"] } }).outcome).toMatchObject({
+      kind: "spawn",
+      message: "verify: command not found: no-such",
+    });
+  });
+
+  test("a bare name is looked for in the task's own PATH", async () => {
+    open();
+    mkdirSync(join(dir, "bin"));
+    writeFileSync(join(dir, "bin", "only-here"), "#!/bin/sh\necho found\n", { mode: 0o755 });
+    const command = { argv: ["only-here"] } as const;
+    expect(await start("", { command }).outcome).toMatchObject({ kind: "spawn" });
+    expect(await start("", { command, env: { PATH: join(dir, "bin") } }).outcome).toMatchObject({ kind: "success" });
+  });
+
+  test("of the scheduler's environment only the allowed names reach a task", async () => {
+    const environment = {
+      PATH: process.env.PATH,
+      HOME: "/home/x",
+      LC_ALL: "C",
+      AWS_SECRET: "no",
+      CI: "yes",
+      PROXY_A: "a",
+    };
+    open(environment, { passEnv: ["CI", "PROXY_*"] });
+    await start("", { command: { argv: ["env"] }, env: { MINE: "1", HOME: "/elsewhere", ROTA_TASK: "forged" } })
+      .outcome;
+    const seen = Object.fromEntries(
+      log()
+        .trim()
+        .split("\n")
+        .map((line) => line.split("=")),
+    );
+    expect(seen).toEqual({
+      PATH: environment.PATH,
+      HOME: "/elsewhere",
+      LC_ALL: "C",
+      CI: "yes",
+      PROXY_A: "a",
+      MINE: "1",
+      ROTA_RUN: "run",
+      ROTA_TASK: "task",
+      ROTA_ATTEMPT: "1",
+      ROTA_FENCE: "1",
+      ROTA_STATE_ID: expect.any(String),
+    });
+  });
+
+  test("a secret reaches the task and not its log", async () => {
+    open({ ...process.env, TOKEN: "hunter2-hunter2", SHORT: "ab" });
+    const env = { KEY: { from: "TOKEN" }, TINY: { from: "SHORT" } };
+    const line = 'test "$KEY" = hunter2-hunter2 && echo "<$KEY> $TINY"; head -c 1048570 /dev/zero; printf "%s" "$KEY"';
+    expect(await start(line, { env }).outcome).toMatchObject({ kind: "success" });
+    const text = log();
+    expect(text).toMatch(/^<\*{15}> ab\n\0+\*{15}$/);
+    expect(text).not.toContain("hunter2");
+  });
+
+  test("a log is for its owner alone, and is not written through a link", async () => {
+    open();
+    await start("echo hi").outcome;
+    expect(statSync(join(dir, "logs", "task.log")).mode & 0o777).toBe(0o600);
+    symlinkSync(join(dir, "elsewhere"), join(dir, "logs", "link.log"));
+    const outcome = await start("echo hi", { log: join(dir, "logs", "link.log") }).outcome;
+    expect(outcome).toMatchObject({ kind: "spawn", message: expect.stringContaining("link.log") });
+    expect(existsSync(join(dir, "elsewhere"))).toBe(false);
+  });
+
+  test("a log over its size keeps its beginning and its end, and says what is missing", async () => {
+    open(process.env, { logMaxBytes: MIB });
+    const size = "$(stat -c %s logs/task.log)";
+    const line = `echo first; head -c 3000000 /dev/zero; while [ ${size} -gt 1048576 ]; do sleep 0.05; done; echo last`;
+    expect(await start(line).outcome).toMatchObject({ kind: "success" });
+    const text = log();
+    expect(text.length).toBeLessThan(MIB);
+    expect(text).toMatch(
+      /^first\n\0+\n\[rota: the log went over 1048576 bytes; 2475718 bytes are missing here\]\nlast\n$/,
+    );
+  });
+
+  test("a gigabyte of output costs neither the scheduler nor the spawner memory", async () => {
+    open();
+    await start("true").outcome;
+    const [spawner] = readRecords(join(dir, "state", "processes"));
+    const resident = (): number[] =>
+      [process.pid, spawner?.process.pid ?? 0].map((pid) => memoryOf(pid)?.resident ?? Number.NaN);
+    const before = resident();
+    expect(await start("head -c 1G /dev/zero", { fence: 2 }).outcome).toMatchObject({ kind: "success" });
+    expect(statSync(join(dir, "logs", "task.log")).size).toBe(1024 * MIB);
+    for (const [index, after] of resident().entries()) expect(after - (before[index] ?? 0)).toBeLessThan(64 * MIB);
+  }, 60_000);
+
+  test("output is a sign of life", async () => {
+    open();
+    const watch = told();
+    const handle = executor.start(shell(dir, "while :; do echo; sleep 0.1; done"), watch);
+    await eventually(() => expect(watch.progress).toBeGreaterThan(0));
+    handle.stop(CANCELLED, millis(1_000));
+    await handle.outcome;
+  });
+
+  test("memory over the limit ends the attempt", async () => {
+    open();
+    const hog = "const held = Buffer.alloc(200e6, 1); setInterval(() => held, 1000)";
+    const command = { argv: [process.execPath, "-e", hog] } as const;
+    const outcome = await start("", { command, memoryLimit: 100 * MIB }).outcome;
+    expect(outcome).toMatchObject({ kind: "signal", signal: "SIGKILL", limit: "memory" });
+  });
+
+  test("memory is that of all its processes together, and less than the limit is no matter", async () => {
+    open();
+    const child = (ms: number) =>
+      `${process.execPath} -e 'const b = Buffer.alloc(100e6, 1); setTimeout(() => b, ${ms})'`;
+    const both = `${child(60_000)} & ${child(60_000)}`;
+    expect(await start(both, { memoryLimit: 220 * MIB }).outcome).toMatchObject({ kind: "signal", limit: "memory" });
+    expect(await start(child(300), { memoryLimit: 400 * MIB, fence: 2 }).outcome).toMatchObject({ kind: "success" });
+  });
+
+  test("usage is plausible", async () => {
+    open();
+    const work =
+      "const b = Buffer.alloc(100e6, 1); const t = process.cpuUsage(); while (process.cpuUsage(t).user < 400e3) b";
+    const outcome = await start("", { command: { argv: [process.execPath, "-e", work] } }).outcome;
+    expect(outcome.kind).toBe("success");
+    expect(outcome.usage?.cpuMs).toBeGreaterThanOrEqual(400);
+    expect(outcome.usage?.cpuMs).toBeLessThan(3_000);
+    expect(outcome.usage?.peakBytes).toBeGreaterThan(100e6);
+    expect(outcome.usage?.peakBytes).toBeLessThan(400e6);
+    const idle = await start("sleep 0.4", { fence: 2 }).outcome;
+    expect(idle.usage?.cpuMs).toBeLessThan(200);
+    expect(idle.durationMs).toBeGreaterThanOrEqual(390);
+  });
+
+  test("what was too short to be measured is not said to have used no memory", async () => {
+    open();
+    const outcome = await start("", { command: { argv: ["true"] } }).outcome;
+    expect(outcome.usage ?? {}).not.toHaveProperty("peakBytes", 0);
+  });
+
+  test("a lower priority is nicer", async () => {
+    open(process.env, { nice: { critical: 0, high: 1, normal: 3, low: 7 } });
+    const line = 'while [ "$(nice)" = 0 ]; do sleep 0.01; done; nice';
+    await start(line, { priority: "low" }).outcome;
+    expect(log()).toBe("7\n");
+    await start("sleep 0.05; nice", { priority: "critical", fence: 2 }).outcome;
+    expect(log()).toBe("7\n0\n");
+  });
+
+  test("when it is disposed of, its spawners are gone and leave nothing but the identity of the directory", async () => {
+    open();
+    await Promise.all(Array.from({ length: 50 }, (_, index) => start("true", { fence: index + 1 }).outcome));
+    const processes = join(dir, "state", "processes");
+    const spawners = readRecords(processes);
+    expect(spawners.length).toBeGreaterThan(0);
+    await executor[Symbol.asyncDispose]();
+    await eventually(() =>
+      expect(spawners.map(({ process }) => memoryOf(process.pid))).toEqual(spawners.map(() => undefined)),
+    );
+    expect(
+      readdirSync(processes).filter((name) => !["identity.json", "spawner.log", "compiled"].includes(name)),
+    ).toEqual([]);
+    expect(readFileSync(join(processes, "spawner.log"), "utf8")).toBe("");
+    expect(statSync(processes).mode & 0o777).toBe(0o700);
+    expect(statSync(join(processes, "identity.json")).mode & 0o777).toBe(0o600);
+  });
+});

@@ -1,0 +1,222 @@
+/** Runs attempts as processes of this machine, through spawners that outlive the scheduler. See README.md in src/execute. */
+import type { ProcessIdentity } from "../../domain/task.ts";
+import { millis } from "../../domain/time.ts";
+import type { Clock } from "../../effects/clock.ts";
+import { systemSecrets } from "../../effects/random.ts";
+import type { Attempt, Executor, Handle, Watch } from "../executor.ts";
+import { Bound } from "./bound.ts";
+import { baseEnvironment, taskEnvironment } from "./environment.ts";
+import { claimIdentity, errorsFile, forgetSpawner, prepareDirectory, type StateIdentity } from "./files.ts";
+import { type Inheritance, inherit } from "./inherit.ts";
+import { launchSpawner } from "./launcher.ts";
+import type { Link } from "./link.ts";
+import { attemptKey, sight } from "./marks.ts";
+import type { Hello, Start } from "./messages.ts";
+import { PROCESS_DEFAULTS, type ProcessOptions } from "./options.ts";
+import { isStranded, rescue, type Stranded } from "./rescue.ts";
+import { maskLog } from "./spawner/log.ts";
+
+export interface ProcessExecutorSetup {
+  /** Where spawners leave word for later schedulers. One scheduler at a time. */
+  readonly stateDir: string;
+  readonly clock: Clock;
+  /** The scheduler's own: the source of what tasks may see, and of their secrets. */
+  readonly environment?: NodeJS.ProcessEnv;
+  readonly options?: Partial<ProcessOptions>;
+}
+
+/** Returns at once, while the spawner starts; what is asked meanwhile waits in its socket. */
+export function openProcessExecutor(setup: ProcessExecutorSetup): Executor {
+  return new ProcessExecutor(setup);
+}
+
+/** Starts after which a second spawner is worth its own start. */
+const BUSY_STARTS = 32;
+
+class ProcessExecutor implements Executor {
+  readonly #clock: Clock;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #options: ProcessOptions;
+  readonly #secrets = systemSecrets();
+  readonly #directory: string;
+  readonly #identity: StateIdentity;
+  readonly #hello: Hello;
+  /** Spawners started here. */
+  #crew: Link[] = [];
+  readonly #own = new Set<string>();
+  readonly #logs = new Map<string, { readonly log: string; readonly secrets: readonly string[] }>();
+  #starts = 0;
+  #inheritance: Promise<Inheritance> | undefined;
+  #swept = false;
+  readonly #rescues = new Set<Promise<void>>();
+  #disposed: Promise<void> | undefined;
+
+  constructor({ stateDir, clock, environment = process.env, options }: ProcessExecutorSetup) {
+    this.#clock = clock;
+    this.#environment = environment;
+    this.#options = { ...PROCESS_DEFAULTS, ...options };
+    this.#directory = prepareDirectory(stateDir);
+    const fresh = (): StateIdentity => ({ stateId: this.#secrets.token(), secret: this.#secrets.token() });
+    this.#identity = claimIdentity(this.#directory, fresh, this.#secrets.suffix());
+    this.#hello = {
+      kind: "hello",
+      secret: this.#identity.secret,
+      environment: baseEnvironment(environment, this.#options.passEnv),
+      settings: {
+        leaseMs: this.#options.lease,
+        orphans: this.#options.orphans,
+        graceMs: this.#options.grace,
+        leftoverGraceMs: this.#options.leftoverGrace,
+        logMaxBytes: this.#options.logMaxBytes,
+      },
+    };
+    this.#launch();
+  }
+
+  start(attempt: Attempt, watch: Watch): Handle {
+    const bound = new Bound(attemptKey(attempt.run, attempt.task, attempt.fence), watch, this.#clock.now());
+    const wanted = taskEnvironment(attempt.env, this.#environment);
+    if (this.#disposed !== undefined) bound.settle({ kind: "shutdown", durationMs: millis(0) });
+    else if (!wanted.ok) bound.settle({ kind: "spawn", message: wanted.error, durationMs: millis(0) });
+    else {
+      const { env, secrets } = wanted.value;
+      if (secrets.length > 0) this.#remember(bound, attempt.log, secrets);
+      this.#pick().start(this.#order(bound.key, attempt, env, secrets), bound);
+    }
+    return bound;
+  }
+
+  async adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined> {
+    const bound = new Bound(attemptKey(attempt.run, attempt.task, attempt.fence), watch, this.#clock.now());
+    const { links, ends } = await this.#inherit();
+    for (const link of links) if (link.adopt(bound)) return bound;
+    const ended = ends.get(bound.key);
+    if (ended !== undefined) {
+      if (ended.process !== undefined) bound.started(ended.process);
+      bound.settle(ended.outcome);
+      return bound;
+    }
+    if (!isStranded({ key: bound.key, process }, this.#identity.stateId)) return undefined;
+    bound.started(process);
+    this.#rescue([bound], "its spawner was gone");
+    return bound;
+  }
+
+  async sweep(): Promise<number> {
+    const inheritance = await this.#inherit();
+    const left: Bound[] = [];
+    for (const link of inheritance.links) {
+      for (const key of [...link.unclaimed.keys()]) {
+        const bound = new Bound(key, IGNORE, this.#clock.now());
+        if (link.adopt(bound)) left.push(bound);
+      }
+    }
+    for (const bound of left) bound.stop({ kind: "shutdown" }, this.#options.grace);
+    const stranded = this.#strandedKeys(inheritance);
+    const { stateId } = this.#identity;
+    await rescue(stranded, { stateId, clock: this.#clock, grace: this.#options.grace });
+    await Promise.all(left.map((bound) => bound.outcome));
+    for (const link of inheritance.links) {
+      link.forgetEnds();
+      if (link.bound.size === 0) link.goodbye();
+    }
+    inheritance.forget();
+    this.#swept = true;
+    return left.length + stranded.length;
+  }
+
+  /** Stops what still runs, and ends when it has, the spawners with it. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#dispose();
+    return this.#disposed;
+  }
+
+  async #dispose(): Promise<void> {
+    const inherited = await this.#inheritance?.catch(() => undefined);
+    const links = [...this.#crew, ...(inherited?.links ?? [])];
+    const running = links.flatMap((link) => [...link.bound.values()]);
+    for (const bound of running) bound.stop({ kind: "shutdown" }, this.#options.grace);
+    await Promise.all([...running.map((bound) => bound.outcome), ...this.#rescues]);
+    for (const link of links) if (link.unclaimed.size === 0) link.goodbye();
+    await Promise.all(links.filter((link) => link.unclaimed.size === 0).map((link) => link.closed));
+    if (this.#swept) inherited?.forget();
+    for (const id of this.#own) forgetSpawner(this.#directory, id);
+  }
+
+  #order(key: string, attempt: Attempt, env: Start["env"], secrets: readonly string[]): Start {
+    const { command, cwd, log, priority, verify, memoryLimit } = attempt;
+    return {
+      kind: "start",
+      key,
+      command,
+      cwd,
+      env,
+      log,
+      nice: this.#options.nice[priority],
+      ...(verify !== undefined && { verify }),
+      ...(memoryLimit !== undefined && { memoryLimit }),
+      ...(secrets.length > 0 && { secrets }),
+    };
+  }
+
+  /** The spawner with the least to do; a further one when the work is many and short. */
+  #pick(): Link {
+    this.#starts++;
+    const wanted = this.#starts > BUSY_STARTS ? this.#options.spawners : 1;
+    this.#crew = this.#crew.filter((link) => link.open);
+    if (this.#crew.length < wanted) this.#launch();
+    return this.#crew.reduce((least, link) => (link.bound.size < least.bound.size ? link : least));
+  }
+
+  #launch(): void {
+    const id = `${process.pid}-${this.#secrets.suffix()}`;
+    this.#own.add(id);
+    const link = launchSpawner(this.#directory, id, this.#hello, (left, replaced) => this.#lost(left, replaced));
+    this.#crew.push(link);
+  }
+
+  #lost(left: readonly Bound[], replaced: boolean): void {
+    if (!replaced) this.#rescue(left, `its spawner died; ${errorsFile(this.#directory)} may say why`);
+    // They run on, for somebody else.
+    else for (const bound of left) bound.lost("another scheduler took over", this.#clock.now());
+  }
+
+  #rescue(stranded: readonly Bound[], why: string): void {
+    const { stateId } = this.#identity;
+    const rescued = rescue(stranded, { stateId, clock: this.#clock, grace: this.#options.leftoverGrace })
+      .then(() => Promise.all(stranded.map((bound) => this.#mask(bound.key))))
+      .then(() => {
+        for (const bound of stranded) bound.lost(why, this.#clock.now());
+        this.#rescues.delete(rescued);
+      });
+    this.#rescues.add(rescued);
+  }
+
+  async #mask(key: string): Promise<void> {
+    const kept = this.#logs.get(key);
+    if (kept !== undefined) await maskLog(kept.log, kept.secrets);
+  }
+
+  /** Needed only where the spawner dies before it has masked the log itself. */
+  #remember(bound: Bound, log: string, secrets: readonly string[]): void {
+    this.#logs.set(bound.key, { log, secrets });
+    void bound.outcome.then(() => this.#logs.delete(bound.key));
+  }
+
+  #inherit(): Promise<Inheritance> {
+    this.#inheritance ??= inherit(this.#directory, this.#own, this.#hello, this.#clock, (left, replaced) =>
+      this.#lost(left, replaced),
+    );
+    return this.#inheritance;
+  }
+
+  /** Processes that carry our mark and belong to no attempt anybody here knows of. */
+  #strandedKeys(inheritance: Inheritance): Stranded[] {
+    const links = [...this.#crew, ...inheritance.links];
+    return [...sight(this.#identity.stateId).keys()]
+      .filter((key) => !links.some((link) => link.bound.has(key)))
+      .map((key) => ({ key }));
+  }
+}
+
+const IGNORE: Watch = { started() {}, progressed() {} };

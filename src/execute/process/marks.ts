@@ -1,0 +1,36 @@
+/** How an attempt is named, and how its processes are known wherever they went: by variables of the environment they were born with. */
+import { markedProcesses, processStat } from "../../effects/host.ts";
+
+export const attemptKey = (run: string, task: string, fence: number | string): string => `${run}/${task}/${fence}`;
+
+/** The variables that tell an attempt which one it is, and us which processes are its own. Ids hold no slash. */
+export function attemptMarks(key: string, stateId: string): Readonly<Record<string, string>> {
+  const [run = "", task = "", fence = ""] = key.split("/");
+  return { ROTA_RUN: run, ROTA_TASK: task, ROTA_ATTEMPT: fence, ROTA_FENCE: fence, ROTA_STATE_ID: stateId };
+}
+
+/** Living processes by the attempt they belong to. */
+export type Sighting = ReadonlyMap<string, readonly number[]>;
+
+/** Looks at every process of the machine: about a millisecond for a hundred. */
+export function sight(stateId: string): Sighting {
+  const seen = new Map<string, number[]>();
+  for (const { pid, environment } of markedProcesses(`ROTA_STATE_ID=${stateId}`)) {
+    const key = attemptKey(
+      variable(environment, "ROTA_RUN="),
+      variable(environment, "ROTA_TASK="),
+      variable(environment, "ROTA_FENCE="),
+    );
+    const pids = seen.get(key);
+    if (pids === undefined) seen.set(key, [pid]);
+    else pids.push(pid);
+  }
+  return seen;
+}
+
+const variable = (environment: readonly string[], name: string): string =>
+  environment.find((entry) => entry.startsWith(name))?.slice(name.length) ?? "";
+
+/** Those that left the group: the others hear what the group is told. */
+export const outsideGroup = (pids: readonly number[], group: number | undefined): readonly number[] =>
+  pids.filter((pid) => processStat(pid)?.group !== group);

@@ -1,0 +1,42 @@
+/** Ends attempts whose spawner is gone, from what is known of them: their groups, and the marks their processes carry. */
+import type { ProcessIdentity } from "../../domain/task.ts";
+import { instant, type Millis, millis } from "../../domain/time.ts";
+import { type Clock, sleep } from "../../effects/clock.ts";
+import { isAlive, processStat } from "../../effects/host.ts";
+import { endProcesses, livingGroups, type Remains } from "./ending.ts";
+import { sight } from "./marks.ts";
+
+export interface Stranded {
+  readonly key: string;
+  readonly process?: ProcessIdentity | undefined;
+}
+
+/** Kept when nothing of them is left. */
+export function rescue(
+  stranded: readonly Stranded[],
+  { stateId, clock, grace }: { readonly stateId: string; readonly clock: Clock; readonly grace: Millis },
+): Promise<void> {
+  const killAt = instant(clock.now() + grace);
+  // A group lives on under its number when its leader has ended, so the leader need not be seen again.
+  const groups = stranded.flatMap(({ process }) => (process !== undefined && isAlive(process) ? [process.pid] : []));
+  return endProcesses({
+    find: () => remains(stranded, groups, stateId),
+    killAt: () => killAt,
+    now: () => clock.now(),
+    pause: (ms) => sleep(clock, millis(ms)),
+  });
+}
+
+/** Whether anything of an attempt still runs. */
+export const isStranded = (stranded: Stranded, stateId: string): boolean =>
+  (stranded.process !== undefined && isAlive(stranded.process)) || sight(stateId).has(stranded.key);
+
+function remains(stranded: readonly Stranded[], groups: readonly number[], stateId: string): Remains {
+  const seen = sight(stateId);
+  const living = livingGroups(groups);
+  const inside = new Set(living);
+  const pids = stranded
+    .flatMap(({ key }) => seen.get(key) ?? [])
+    .filter((pid) => !inside.has(processStat(pid)?.group ?? 0));
+  return { groups: living, pids };
+}

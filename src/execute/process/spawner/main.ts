@@ -1,0 +1,51 @@
+/**
+ * The spawner: a small program between a scheduler and the processes of its tasks. It starts them faster than a big program
+ * can, and it is still there when that one has died. See README.md in src/execute.
+ *
+ *   node spawner/main.ts DIRECTORY ID        (the scheduler that started it is at the other end of descriptor 3)
+ */
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { ownIdentity } from "../../../effects/host.ts";
+import { readIdentity, recordFile, socketFile, writeRecord } from "../files.ts";
+import { Spawner } from "./spawner.ts";
+
+/** The kernel takes 107 bytes, on some systems 103. */
+const SOCKET_PATH_MAX = 100;
+
+const [directory, id] = process.argv.slice(2);
+const identity = directory === undefined ? undefined : readIdentity(directory);
+if (directory === undefined || id === undefined || identity === undefined) {
+  process.stderr.write("usage: spawner DIRECTORY ID, with identity.json in the directory\n");
+  process.exit(2);
+}
+
+const socketPath = chooseSocketPath(socketFile(directory, id));
+const leave = (): void => {
+  rmSync(recordFile(directory, id), { force: true });
+  server.close();
+  removeSocket(socketPath);
+  // What was said last must still reach the scheduler: the loop ends by itself once it is written.
+  parent.unref();
+  setTimeout(() => process.exit(0), 1_000).unref();
+};
+const spawner = new Spawner(directory, id, identity, leave);
+const server = createServer((socket) => spawner.accept(socket, "stranger"));
+server.on("error", (error) => process.stderr.write(`${String(error)}\n`));
+server.listen(socketPath, () => chmodSync(socketPath, 0o600));
+writeRecord(directory, { id, process: ownIdentity(), socket: socketPath });
+const parent = new Socket({ fd: 3, readable: true, writable: true });
+spawner.accept(parent, "parent");
+for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => spawner.resign());
+
+function chooseSocketPath(usual: string): string {
+  if (Buffer.byteLength(usual) <= SOCKET_PATH_MAX) return usual;
+  return join(mkdtempSync(join(tmpdir(), "rota-")), "spawner.sock");
+}
+
+function removeSocket(path: string): void {
+  rmSync(path, { force: true });
+  if (path !== socketFile(directory as string, id as string)) rmSync(dirname(path), { recursive: true, force: true });
+}

@@ -1,0 +1,68 @@
+/** Finds processes that left their attempt's group, by the marks in their environment. Looking costs milliseconds, so looks are shared. */
+import { endProcesses } from "../ending.ts";
+import { type Sighting, sight } from "../marks.ts";
+
+/** Of a processor, at most a twentieth goes into looking. */
+const REST_FACTOR = 20;
+const REST_MIN_MS = 5;
+const SWEEP_EVERY_MS = 1_000;
+
+export class Strays {
+  readonly #stateId: string;
+  readonly #graceMs: () => number;
+  #next: Promise<Sighting> | undefined;
+  #restUntil = 0;
+  /** Attempts that ended too quickly to be worth a look of their own. */
+  #unswept = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> = Promise.resolve();
+
+  constructor(stateId: string, graceMs: () => number) {
+    this.#stateId = stateId;
+    this.#graceMs = graceMs;
+  }
+
+  /** What a look that begins after this call finds; every call before it begins gets the same. */
+  look(): Promise<Sighting> {
+    this.#next ??= pause(this.#restUntil - performance.now()).then(() => {
+      this.#next = undefined;
+      const from = performance.now();
+      const seen = sight(this.#stateId);
+      const cost = performance.now() - from;
+      this.#restUntil = performance.now() + Math.max(REST_MIN_MS, cost * REST_FACTOR);
+      return seen;
+    });
+    return this.#next;
+  }
+
+  /** Has the strays of an attempt that ended looked for within a second or so. */
+  later(key: string): void {
+    this.#unswept.add(key);
+    this.#timer ??= setTimeout(() => void this.sweep(), SWEEP_EVERY_MS);
+  }
+
+  /** Ends the strays of every attempt noted by `later`. */
+  sweep(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const keys = this.#unswept;
+    this.#unswept = new Set();
+    if (keys.size > 0) this.#sweeping = Promise.all([this.#sweeping, this.#end(keys)]).then(() => {});
+    return this.#sweeping;
+  }
+
+  #end(keys: ReadonlySet<string>): Promise<void> {
+    const killAt = performance.now() + this.#graceMs();
+    return endProcesses({
+      find: async () => {
+        const seen = await this.look();
+        return { groups: [], pids: [...keys].flatMap((key) => seen.get(key) ?? []) };
+      },
+      killAt: () => killAt,
+      now: () => performance.now(),
+      pause,
+    });
+  }
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, Math.max(0, ms)));

@@ -1,0 +1,206 @@
+/** From what a plan says to what the scheduler knows: defaults filled in, matrices expanded, one spec per task in plan order. */
+import { isId, type TaskId, taskId } from "../domain/ids.ts";
+import { SPEC_DEFAULTS, type TaskSpec, type TimeoutPolicy } from "../domain/spec.ts";
+import { formatDuration } from "../domain/time.ts";
+import { type PathPart, Problems, shorten } from "../std/problems.ts";
+import { isMap, mismatch } from "../std/schema.ts";
+import { isForbidden } from "../std/schema-maps.ts";
+import { expandMatrix } from "./matrix.ts";
+import { type DefaultsInput, listedTaskShape, type PlanInput, type TaskInput, taskShape } from "./shape.ts";
+
+export interface NormalizedTasks {
+  readonly specs: TaskSpec[];
+  /** The key or index under `tasks` that each spec came from; absent where that is simply its id. */
+  readonly origins: readonly PathPart[] | undefined;
+  /** Tasks with a matrix, and what they became: to need the one is to need all the others. */
+  readonly bases: ReadonlyMap<TaskId, readonly TaskId[]>;
+  /** Names of tasks that could not be read: to need one of them is not a second mistake. */
+  readonly unread: ReadonlySet<string>;
+}
+
+/** Reads every task. `keys` are those of the map, in order. */
+export function normalizeTasks(input: PlanInput, keys: readonly string[], problems: Problems): NormalizedTasks {
+  const builder = new TaskBuilder(input.defaults ?? {}, problems);
+  const { tasks } = input;
+  problems.enter("tasks");
+  if (Array.isArray(tasks)) for (const [at, task] of tasks.entries()) builder.addListed(task, at);
+  else if (isMap(tasks)) for (const key of keys) builder.addNamed(key, tasks[key]);
+  else mismatch(tasks, "a map from ids to tasks", problems);
+  problems.leave();
+  return builder.finish(Array.isArray(tasks));
+}
+
+class TaskBuilder {
+  readonly #specs: TaskSpec[] = [];
+  readonly #origins: PathPart[] = [];
+  readonly #bases = new Map<TaskId, readonly TaskId[]>();
+  readonly #unread = new Set<string>();
+  readonly #base: Base;
+  readonly #problems: Problems;
+
+  constructor(defaults: DefaultsInput, problems: Problems) {
+    this.#problems = problems;
+    this.#base = baseOf(defaults, problems);
+  }
+
+  addNamed(key: string, raw: unknown): void {
+    const problems = this.#problems;
+    if (!isId(key)) {
+      reportBadId(key, problems);
+      this.#unread.add(key);
+      return;
+    }
+    problems.enter(key);
+    const input = taskShape.read(raw, problems);
+    if (input === undefined) this.#addUnread(taskId(key), raw, key);
+    else this.#add(taskId(key), input, key);
+    problems.leave();
+  }
+
+  addListed(raw: unknown, at: number): void {
+    this.#problems.enter(at);
+    const input = listedTaskShape.read(raw, this.#problems);
+    if (input !== undefined) this.#add(input.id, input, at);
+    else if (isMap(raw) && typeof raw.id === "string") this.#addUnread(taskId(raw.id), raw, at);
+    this.#problems.leave();
+  }
+
+  finish(isList: boolean): NormalizedTasks {
+    const specs = this.#specs;
+    if (this.#bases.size > 0) {
+      for (const [no, spec] of specs.entries()) specs[no] = withBases(spec, this.#bases);
+    }
+    const origins = isList || this.#bases.size > 0 ? this.#origins : undefined;
+    return { specs, origins, bases: this.#bases, unread: this.#unread };
+  }
+
+  /** The plan is lost, but the edges of this task are still worth a look: all that is wrong is to be said at once. */
+  #addUnread(id: TaskId, raw: unknown, origin: PathPart): void {
+    this.#unread.add(id);
+    const quiet = new Problems("", 0);
+    const namesIn = (field: "needs" | "after"): readonly TaskId[] =>
+      (isMap(raw) ? taskShape.fields[field].read(raw[field], quiet) : undefined) ?? [];
+    this.#specs.push({ ...SPEC_DEFAULTS, id, run: { shell: "" }, needs: namesIn("needs"), after: namesIn("after") });
+    this.#origins.push(origin);
+  }
+
+  #add(id: TaskId, input: TaskInput, origin: PathPart): void {
+    const spec = specOf(id, input, this.#base, this.#problems);
+    if (input.matrix === undefined) {
+      this.#specs.push(spec);
+      this.#origins.push(origin);
+      return;
+    }
+    const expanded = expandMatrix(spec, input.matrix, this.#problems);
+    this.#bases.set(
+      id,
+      expanded.map((one) => one.id),
+    );
+    for (const one of expanded) {
+      this.#specs.push(one);
+      this.#origins.push(origin);
+    }
+  }
+}
+
+function reportBadId(key: string, problems: Problems): void {
+  if (isForbidden(key, problems)) return;
+  problems.enter(key);
+  problems.report("id", `"${shorten(key)}" cannot be the id of a task.`, { at: "key" });
+  problems.leave();
+}
+
+function withBases(spec: TaskSpec, bases: ReadonlyMap<TaskId, readonly TaskId[]>): TaskSpec {
+  const isBase = (id: TaskId): boolean => bases.has(id);
+  if (!spec.needs.some(isBase) && !spec.after.some(isBase)) return spec;
+  const all = (ids: readonly TaskId[]): readonly TaskId[] => ids.flatMap((id) => bases.get(id) ?? [id]);
+  return { ...spec, needs: all(spec.needs), after: all(spec.after) };
+}
+
+/** What a task has that says nothing itself. Shared by all such tasks, so that a million of them stay small. */
+type Base = Omit<TaskSpec, "id" | "run" | "needs" | "after" | "gate"> & { readonly gate?: string | boolean };
+
+function baseOf(defaults: DefaultsInput, problems: Problems): Base {
+  problems.enter("defaults");
+  const base: Base = {
+    ...SPEC_DEFAULTS,
+    onFailure: defaults.onFailure ?? SPEC_DEFAULTS.onFailure,
+    priority: defaults.priority ?? SPEC_DEFAULTS.priority,
+    requires: defaults.requires ?? SPEC_DEFAULTS.requires,
+    resources: defaults.resources ?? SPEC_DEFAULTS.resources,
+    reads: defaults.reads ?? SPEC_DEFAULTS.reads,
+    writes: defaults.writes ?? SPEC_DEFAULTS.writes,
+    env: defaults.env ?? SPEC_DEFAULTS.env,
+    labels: defaults.labels ?? SPEC_DEFAULTS.labels,
+    retry: merged(SPEC_DEFAULTS.retry, defaults.retry),
+    timeout: timeoutOf(SPEC_DEFAULTS.timeout, defaults.timeout, problems),
+    ...(defaults.title !== undefined && { title: defaults.title }),
+    ...(defaults.cwd !== undefined && { cwd: defaults.cwd }),
+    ...(defaults.progress !== undefined && { progress: defaults.progress }),
+    ...(defaults.estimate !== undefined && { estimate: defaults.estimate }),
+    ...(defaults.gate !== undefined && { gate: defaults.gate }),
+    ...(defaults.verify !== undefined && { verify: defaults.verify }),
+    ...(defaults.limits?.memory !== undefined && { memoryLimit: defaults.limits.memory }),
+  };
+  problems.leave();
+  return base;
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** One literal and a few assignments, not spreads: this runs once for each of a million tasks. */
+function specOf(id: TaskId, input: TaskInput, base: Base, problems: Problems): TaskSpec {
+  const spec: Writable<TaskSpec> = {
+    id,
+    run: input.run,
+    needs: input.needs ?? SPEC_DEFAULTS.needs,
+    after: input.after ?? SPEC_DEFAULTS.after,
+    onFailure: input.onFailure ?? base.onFailure,
+    priority: input.priority ?? base.priority,
+    requires: input.requires ?? base.requires,
+    resources: merged(base.resources, input.resources),
+    reads: input.reads ?? base.reads,
+    writes: input.writes ?? base.writes,
+    env: merged(base.env, input.env),
+    retry: merged(base.retry, input.retry),
+    timeout: timeoutOf(base.timeout, input.timeout, problems),
+    labels: merged(base.labels, input.labels),
+  };
+  const title = input.title ?? base.title;
+  if (title !== undefined) spec.title = title;
+  const cwd = input.cwd ?? base.cwd;
+  if (cwd !== undefined) spec.cwd = cwd;
+  const progress = input.progress ?? base.progress;
+  if (progress !== undefined) spec.progress = progress;
+  const estimate = input.estimate ?? base.estimate;
+  if (estimate !== undefined) spec.estimate = estimate;
+  const gate = input.gate ?? base.gate;
+  if (gate !== undefined && gate !== false) spec.gate = gate === true ? `May ${title ?? id} start?` : gate;
+  const verify = input.verify ?? base.verify;
+  if (verify !== undefined) spec.verify = verify;
+  const memoryLimit = input.limits?.memory ?? base.memoryLimit;
+  if (memoryLimit !== undefined) spec.memoryLimit = memoryLimit;
+  return spec;
+}
+
+/** The task's own keys win; without any, the defaults themselves are shared. */
+const merged = <T extends object>(base: T, own: Partial<T> | undefined): T =>
+  own === undefined ? base : { ...base, ...own };
+
+function timeoutOf(base: TimeoutPolicy, own: Partial<TimeoutPolicy> | undefined, problems: Problems): TimeoutPolicy {
+  if (own === undefined) return base;
+  const timeout = { ...base, ...own };
+  if (timeout.soft !== undefined && timeout.soft > timeout.hard) {
+    const [soft, hard] = [formatDuration(timeout.soft), formatDuration(timeout.hard)];
+    problems.enter("timeout");
+    problems.report(
+      "value",
+      `${problems.where()} has a soft limit of ${soft}, which is after the hard one of ${hard}.`,
+      {
+        hint: "Make the soft limit the shorter one; the hard one is 1h unless given.",
+      },
+    );
+    problems.leave();
+  }
+  return timeout;
+}

@@ -1,0 +1,139 @@
+/**
+ * From the bytes of a file to a plan, or to everything that is wrong with it:
+ * decode → read (JSON or YAML) → shape → normalize → validate. Each stage is a file of its own.
+ */
+import { buildGraph, type Graph, type TaskNo } from "../domain/graph.ts";
+import type { Amounts, TaskSpec } from "../domain/spec.ts";
+import { Problems } from "../std/problems.ts";
+import { err, ok, type Result } from "../std/result.ts";
+import { isMap } from "../std/schema.ts";
+import { decode } from "./decode.ts";
+import { checkDemand } from "./demand.ts";
+import { diagnose } from "./diagnose.ts";
+import { type Diagnostic, type Finding, Findings, isError } from "./diagnostics.ts";
+import { normalizeTasks } from "./normalize.ts";
+import { readSource } from "./read.ts";
+import type { Rates } from "./resources.ts";
+import type { Rate } from "./scalars.ts";
+import { type PlanInput, planShape } from "./shape.ts";
+import type { Source } from "./source.ts";
+import { checkEdges, checkHazards, checkTwins, type Subject } from "./validate.ts";
+
+export interface Plan {
+  readonly name: string;
+  readonly description?: string;
+  /** Named capacities: `cpu` in thousandths of a core, `memory` in bytes, everything else in slots. */
+  readonly resources: Amounts;
+  /** Capacities that come back with time; tasks ask for amounts of them under the same name. */
+  readonly rates: Rates;
+  /** In submit order, which is the order of the file. */
+  readonly tasks: readonly TaskSpec[];
+  readonly graph: Graph;
+}
+
+export interface ParseOptions {
+  /** Tasks that collide on files are errors, not warnings. */
+  readonly strict?: boolean;
+  /** What the machine or the pool has. When it is given, requests for more than that are errors too. */
+  readonly capacity?: Amounts;
+  /** What workers can do. When it is given, a task that requires anything else is an error. */
+  readonly capabilities?: readonly string[];
+  readonly bytesMax?: number;
+}
+
+export interface ParsedPlan {
+  readonly plan: Plan;
+  readonly warnings: readonly Diagnostic[];
+}
+
+const TASKS_MAX = 2_000_000;
+
+/** Reads a plan. `file` is only a name: it stands in diagnostics, and its ending may say that it is JSON. */
+export async function parsePlan(
+  bytes: Uint8Array,
+  file: string,
+  options: ParseOptions = {},
+): Promise<Result<ParsedPlan, readonly Diagnostic[]>> {
+  const text = decode(bytes, options.bytesMax);
+  const findings = new Findings();
+  if (!text.ok) {
+    findings.add(text.error.finding);
+    return err(diagnose(findings, text.error.prefix, file));
+  }
+  const source = await readSource(text.value, file);
+  for (const finding of source.ok ? source.value.findings : source.error) findings.add(finding);
+  if (!source.ok) return err(diagnose(findings, text.value, file));
+
+  checkDirection(text.value, findings);
+  const plan = planOf(source.value, file, options, findings);
+  const diagnostics = diagnose(findings, text.value, file, source.value);
+  return plan === undefined || findings.list.some(isError) ? err(diagnostics) : ok({ plan, warnings: diagnostics });
+}
+
+/** The plan, as far as it can be read; it counts only when no finding is an error. */
+function planOf(source: Source, file: string, options: ParseOptions, findings: Findings): Plan | undefined {
+  const problems = new Problems("The plan");
+  const input = planShape.read(source.value, problems) ?? tasksOnly(source.value);
+  if (input === undefined || !hasFittingSize(input.tasks, source.taskKeys.length, findings)) {
+    findings.addProblems(problems);
+    return undefined;
+  }
+  const { specs, origins, bases, unread } = normalizeTasks(input, source.taskKeys, problems);
+  findings.addProblems(problems);
+  const graph = buildGraph(specs);
+  const originOf = (no: TaskNo) => origins?.[no] ?? (specs[no] as TaskSpec).id;
+  const subject: Subject = { tasks: specs, graph, originOf, isAsWritten: bases.size === 0, unread };
+  const plan: Plan = { ...headOf(input, file), tasks: specs, graph };
+
+  const before = findings.list.length;
+  if (origins !== undefined) checkTwins(subject, findings);
+  checkEdges(subject, findings);
+  if (findings.list.length === before && unread.size === 0) checkHazards(subject, options.strict ?? false, findings);
+  checkDemand(subject, plan, options, findings);
+  return plan;
+}
+
+/** When the rest of a plan is wrong its tasks are looked at all the same, so that all is said at once. */
+function tasksOnly(value: unknown): PlanInput | undefined {
+  return isMap(value) && Object.hasOwn(value, "tasks") ? { tasks: value.tasks } : undefined;
+}
+
+/** What is neither a map nor a list is of no size, and spoken of later. */
+function hasFittingSize(tasks: unknown, keys: number, findings: Findings): boolean {
+  const spot: Finding["spot"] = { path: ["tasks"], at: "key" };
+  const size = Array.isArray(tasks) ? tasks.length : keys;
+  const isEmpty = size === 0 && (tasks === null || typeof tasks === "object");
+  if (isEmpty) findings.add({ code: "PLAN_EMPTY", message: "The plan has no tasks.", spot });
+  else if (size > TASKS_MAX) {
+    findings.add({
+      code: "PLAN_TOO_LARGE",
+      message: `The plan has ${size} tasks; at most ${TASKS_MAX} are read.`,
+      spot,
+    });
+  } else return true;
+  return false;
+}
+
+function headOf(input: PlanInput, file: string): Omit<Plan, "tasks" | "graph"> {
+  const resources: Record<string, number> = {};
+  const rates: Record<string, Rate> = {};
+  for (const [name, capacity] of Object.entries(input.resources ?? {})) {
+    if (typeof capacity === "number") resources[name] = capacity;
+    else rates[name] = capacity;
+  }
+  const name = input.name ?? nameOf(file);
+  return { name, ...(input.description !== undefined && { description: input.description }), resources, rates };
+}
+
+/** The file's own name, without folders and ending. */
+const nameOf = (file: string): string => /([^/\\]+?)(?:\.[^./\\]*)?$/.exec(file)?.[1] ?? "plan";
+
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/;
+
+/** Characters that make text appear in another order than it is read in: what one sees is then not what is run. */
+function checkDirection(text: string, findings: Findings): void {
+  const offset = text.search(TURNING);
+  if (offset === -1) return;
+  const message = "The plan holds a character that changes the direction of the text shown around it.";
+  findings.add({ code: "PLAN_BIDI", message, spot: { offset } });
+}

@@ -1,0 +1,208 @@
+/** The shape of a plan: the one definition from which its reading, its types, its JSON Schema and its reference page follow. */
+import { type Command, type EnvValue, ON_FAILURE, PRIORITIES } from "../domain/spec.ts";
+import { millis } from "../domain/time.ts";
+import {
+  boolean,
+  type Infer,
+  integer,
+  type JsonSchema,
+  list,
+  number,
+  oneOf,
+  Schema,
+  string,
+  union,
+} from "../std/schema.ts";
+import { object, type Read, record, refused } from "../std/schema-maps.ts";
+import {
+  ARGUMENT_MAX,
+  argument,
+  bytes,
+  capability,
+  capacity,
+  cores,
+  count,
+  directory,
+  duration,
+  envName,
+  envRule,
+  id,
+  idRule,
+  labelRule,
+  line,
+  path,
+} from "./scalars.ts";
+
+const POSITIVE = millis(1);
+const MATRIX_VALUES_MAX = 1_000;
+
+const shell = string({ min: 1, max: ARGUMENT_MAX })
+  .where((raw) => raw.trim() !== "", "a shell command")
+  .map((raw): Command => ({ shell: raw }));
+const argv = list(argument, { min: 1, max: 10_000 })
+  .where((words) => words[0] !== "", "a list that begins with the program to run")
+  .map((words): Command => ({ argv: words as unknown as readonly [string, ...string[]] }));
+/** Text is a shell command, a list is a program and its arguments. */
+const command = union(shell, argv);
+
+const scalar = union(string({ max: ARGUMENT_MAX }), number(), boolean()).map(String);
+const envValue: Schema<EnvValue> = union(
+  scalar,
+  object({ from: envName.describe("The variable of Rota's own environment.") }, { expects: "{ from: NAME }" }),
+);
+
+const retry = object(
+  {
+    attempts: integer({ min: 1, max: 1_000 }).describe("Tries in all, the first included. 1 unless given.").optional(),
+    backoff: duration().describe("The wait before the second try. 100ms unless given.").optional(),
+    factor: number({ min: 1, max: 1_000 })
+      .describe("By how much each wait is longer than the last. 2 unless given.")
+      .optional(),
+    max: duration().describe("The longest wait. 30s unless given.").optional(),
+    on: list(integer({ min: 0, max: 255 }))
+      .describe("Exit codes worth another try; empty means all.")
+      .optional(),
+  },
+  { name: "retry" },
+);
+
+const timeout = union(
+  duration(POSITIVE).map((hard) => ({ hard })),
+  object(
+    {
+      soft: duration(POSITIVE).describe("After this the task is asked to end, and killed a grace later.").optional(),
+      hard: duration(POSITIVE).describe("After this it is killed. 1h unless given.").optional(),
+    },
+    { name: "timeout" },
+  ),
+);
+
+const RESOURCE_FIELDS = {
+  cpu: cores.describe("Cores: 2, 0.5 or 250m."),
+  memory: bytes.describe("Memory: 512MiB, 4GiB."),
+} as const;
+
+const amounts = record(idRule, count, { fields: RESOURCE_FIELDS });
+const capacities = record(idRule, capacity, { fields: RESOURCE_FIELDS });
+
+const later = (what: string) => refused(`${what} cannot be used in this version of Rota.`);
+/** Known to the plan language, and not run by this version. Saying so is kinder than calling them unknown. */
+const LATER = {
+  prompt: later('"prompt" (work for an agent)'),
+  agent: later('"agent" (work for an agent)'),
+  cache: later('"cache" (results kept from earlier runs)'),
+  artifacts: later('"artifacts" (files kept after a task)'),
+  budget: later('"budget" (a limit on spending)'),
+  shards: later('"shards" (one task split into many)'),
+  pool: later('"pool" (groups of workers)'),
+  idempotencyKey: later('"idempotencyKey"'),
+} as const;
+
+/** What `defaults` may hold: every field that makes sense for more than one task. */
+const COMMON = {
+  title: line(200).describe("What people see in place of the id.").optional(),
+  onFailure: oneOf(ON_FAILURE)
+    .describe("What to do when something this task needs did not succeed: skip it, or continue.")
+    .optional(),
+  priority: oneOf(PRIORITIES).describe("Which tasks go first when not all can. normal unless given.").optional(),
+  requires: list(capability).describe("Capabilities a worker must have.").optional(),
+  resources: amounts
+    .describe("What the task uses while it runs: cpu, memory, gpu, and names from the plan's resources.")
+    .optional(),
+  reads: list(path).describe("Paths, prefixes and globs the task reads.").optional(),
+  writes: list(path)
+    .describe("Paths, prefixes and globs the task writes. Tasks that touch the same file never run at the same time.")
+    .optional(),
+  env: record(envRule, envValue)
+    .describe(
+      "Environment variables. `{ from: NAME }` takes the value from Rota's own environment and keeps it out of logs.",
+    )
+    .optional(),
+  cwd: directory.describe("Where the command runs, relative to the plan's directory.").optional(),
+  retry: retry.describe("Whether and when a failed task is tried again.").optional(),
+  timeout: timeout.describe("How long one try may take: a duration, or soft and hard limits.").optional(),
+  progress: duration(POSITIVE).describe("Silence longer than this is reported.").optional(),
+  estimate: duration().describe("How long the task is expected to take; long paths are started first.").optional(),
+  gate: union(boolean(), line(1_000))
+    .describe("What a person is asked before the task may start; true asks a plain question.")
+    .optional(),
+  verify: command
+    .describe("A command that must exit 0 after the task's own before the task counts as done.")
+    .optional(),
+  limits: object({ memory: bytes.describe("The task is stopped when it uses more.").optional() }, { name: "limits" })
+    .describe("Limits that end the task when it goes over them.")
+    .optional(),
+  labels: record(labelRule, scalar).describe("Words of your own, to find tasks by.").optional(),
+  ...LATER,
+} as const;
+
+const OWN = {
+  run: command.describe("The command: text is given to the shell, a list is a program and its arguments."),
+  needs: list(id).describe("Tasks that must succeed first.").optional(),
+  after: list(id).describe("Tasks that must end first, whatever their outcome.").optional(),
+  matrix: record(idRule, list(scalar, { min: 1, max: MATRIX_VALUES_MAX }), { max: 10 })
+    .describe(
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what users write.
+      "Names and their values: the task becomes one per combination, with ${matrix.NAME} replaced in its texts.",
+    )
+    .optional(),
+} as const;
+
+export const taskShape = object({ ...OWN, ...COMMON }, { name: "a task" });
+export const listedTaskShape = object({ id: id.describe("The task's name."), ...OWN, ...COMMON }, { name: "a task" });
+export const defaultsShape = object(COMMON, { name: "defaults" });
+
+/** Read one by one and not here, so that a million tasks are never held twice. */
+const tasks = new Schema<unknown>(
+  {
+    read: (value) => value,
+    json: {
+      anyOf: [
+        {
+          type: "object",
+          propertyNames: { pattern: idRule.pattern },
+          additionalProperties: { $ref: "#/$defs/task" },
+          minProperties: 1,
+        },
+        { type: "array", items: listedTaskShape.json, minItems: 1 },
+      ],
+    },
+    expects: "a map from ids to tasks",
+    types: ["map", "list"],
+  },
+  "required",
+);
+
+export const planShape = object(
+  {
+    $schema: string({ max: 2_000 }).describe("Where the JSON Schema is, for editors.").optional(),
+    name: line(200).describe("What the plan is called; the name of the file unless given.").optional(),
+    description: string({ max: 65_536 }).describe("What the plan is for.").optional(),
+    resources: capacities
+      .describe("Named capacities that tasks share: slots (claude: 2), rates (tokens: 400k/min), cpu and memory.")
+      .optional(),
+    defaults: defaultsShape
+      .describe("Fields for every task that does not give its own. Maps such as env and retry are merged key by key.")
+      .optional(),
+    tasks: tasks.describe("The tasks: a map from ids to tasks, or a list of tasks with ids. Their order is kept."),
+    budget: LATER.budget,
+    pools: later('"pools" (groups of workers)'),
+    agents: later('"agents" (work for agents)'),
+  },
+  { name: "a plan", ignores: /^x-/ },
+);
+
+export type TaskInput = Read<typeof taskShape.fields>;
+export type DefaultsInput = Infer<typeof defaultsShape>;
+export type PlanInput = Infer<typeof planShape>;
+
+/** The JSON Schema of a plan, for editors and other programs. */
+export function planSchema(): JsonSchema {
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Rota plan",
+    description: "Tasks, what they depend on, and what they may use.",
+    ...planShape.json,
+    $defs: { task: taskShape.json },
+  };
+}

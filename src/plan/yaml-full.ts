@@ -1,0 +1,90 @@
+/**
+ * Reads all of YAML 1.2, with the `yaml` package doing the parsing. The step from its nodes to plain values is our own,
+ * because that is where a small file becomes a large one: aliases are counted before they are followed, keys keep their
+ * text and their order, and keys written twice are found without comparing each with each.
+ */
+import { type Document, isMap, isScalar, isSeq, type ParsedNode, parseDocument } from "yaml";
+import { shorten } from "../std/problems.ts";
+import { err, ok, type Result } from "../std/result.ts";
+import type { Finding } from "./diagnostics.ts";
+import type { Place } from "./places.ts";
+import { duplicateFindings, nestedTooDeeply, type Source, taskKeysOf } from "./source.ts";
+import { keyText, YamlValues } from "./yaml-values.ts";
+
+/** The full parser needs about a microsecond per character; more than this would look like a hang. */
+const FULL_LENGTH_MAX = 8 * 2 ** 20;
+/** One missing bracket makes many faults: the first few are those to look at. */
+const FAULTS_MAX = 10;
+
+export function readFullYaml(text: string): Result<Source, readonly Finding[]> {
+  if (text.length > FULL_LENGTH_MAX) {
+    const message = `A YAML plan of more than ${FULL_LENGTH_MAX} characters must be plain, and this one is not.`;
+    const hint = "Write it as JSON, or without anchors, tags, tabs and values that go on over several lines.";
+    return err([{ code: "PLAN_TOO_LARGE", message, spot: { offset: 0 }, hint }]);
+  }
+  const document = parseDocument(text, {
+    version: "1.2",
+    schema: "core",
+    merge: false,
+    uniqueKeys: false,
+    prettyErrors: false,
+    // Not "silent": that would let a second document pass unseen. Nothing is printed either way.
+    logLevel: "error",
+  });
+  const faults = [...document.errors, ...document.warnings];
+  if (faults.length > 0) return err(faultFindings(faults));
+  if (document.contents === null) {
+    return err([{ code: "PLAN_EMPTY", message: "The plan is empty.", spot: { offset: 0 } }]);
+  }
+  return convert(text, document);
+}
+
+function convert(text: string, document: Document.Parsed): Result<Source, readonly Finding[]> {
+  const values = new YamlValues();
+  const value = values.of(document.contents);
+  if (values.fault !== undefined) return err([values.fault]);
+  return ok({
+    value,
+    findings: [...values.findings, ...duplicateFindings(text, values.duplicates)],
+    taskKeys: taskKeysOf(value, values.orders),
+    locate: (places) => locate(document.contents, places),
+  });
+}
+
+interface Fault {
+  readonly code: string;
+  readonly message: string;
+  readonly pos: readonly [number, number];
+}
+
+function faultFindings(faults: readonly Fault[]): readonly Finding[] {
+  const tooDeep = faults.find((fault) => fault.code === "RESOURCE_EXHAUSTION");
+  if (tooDeep !== undefined) return [nestedTooDeeply(tooDeep.pos[0])];
+  return faults.slice(0, FAULTS_MAX).map(({ code, message, pos: [offset] }) => ({
+    code: "PLAN_SYNTAX",
+    message:
+      code === "MULTIPLE_DOCS" ? "A file holds one plan, but here a second one begins." : `${shorten(message, 160)}.`,
+    spot: { offset },
+  }));
+}
+
+/** Walks only where somebody asked for a place, so its depth is that of the question. */
+function locate(node: ParsedNode | null, place: Place): void {
+  const start = node?.range[0] ?? 0;
+  if (place.key === undefined) place.found(start, start);
+  if (isMap<ParsedNode, ParsedNode | null>(node)) {
+    for (const { key, value } of node.items) {
+      const child = isScalar(key) ? place.child(keyText(key)) : undefined;
+      if (child === undefined) continue;
+      const keyAt = key.range[0];
+      const isEmpty = value === null || (isScalar(value) && value.value === null && value.source === "");
+      child.found(keyAt, isEmpty ? keyAt : value.range[0]);
+      locate(value, child);
+    }
+  } else if (isSeq<ParsedNode>(node)) {
+    for (const [at, item] of node.items.entries()) {
+      const child = place.child(at);
+      if (child !== undefined) locate(item, child);
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** Time that passes only when nothing is left to do. One order of calls, so one history. */
+import { type Instant, instant } from "../domain/time.ts";
+import { type Clock, promisesDrained, type Timer } from "../effects/clock.ts";
+import { Heap } from "../std/heap.ts";
+
+interface Alarm {
+  readonly at: Instant;
+  /** Those due at the same moment ring in the order they were set. */
+  readonly order: number;
+  readonly ring: () => void;
+  place: number;
+}
+
+export class VirtualClock implements Clock {
+  #now: Instant;
+  #order = 0;
+  #soon: (() => void)[] = [];
+  readonly #alarms = new Heap<Alarm>((a, b) => (a.at === b.at ? a.order < b.order : a.at < b.at));
+
+  constructor(start: Instant = instant(0)) {
+    this.#now = start;
+  }
+
+  now(): Instant {
+    return this.#now;
+  }
+
+  at(at: Instant, then: () => void): Timer {
+    const alarm: Alarm = { at, order: this.#order++, ring: then, place: -1 };
+    this.#alarms.push(alarm);
+    return { cancel: () => this.#alarms.remove(alarm) };
+  }
+
+  soon(then: () => void): void {
+    this.#soon.push(then);
+  }
+
+  /** Lets everything happen that can, moving time forward from one alarm to the next, until `done` says so or nothing is left. */
+  async run(done: () => boolean): Promise<void> {
+    for (;;) {
+      await this.#settle();
+      if (done()) return;
+      const next = this.#alarms.peek();
+      if (next === undefined) return;
+      this.#now = instant(Math.max(this.#now, next.at));
+      // What is due at one moment happens at one moment: nothing is decided in between.
+      for (let due = this.#alarms.peek(); due !== undefined && due.at <= this.#now; due = this.#alarms.peek()) {
+        this.#alarms.pop();
+        due.ring();
+      }
+    }
+  }
+
+  /** Runs what was asked to run soon, and every promise that follows from it. */
+  async #settle(): Promise<void> {
+    await promisesDrained();
+    while (this.#soon.length > 0) {
+      const soon = this.#soon;
+      this.#soon = [];
+      for (const call of soon) call();
+      await promisesDrained();
+    }
+  }
+}

@@ -1,0 +1,293 @@
+/** What every store promises, as one suite: an implementation's test file is its name, one call, and whatever is peculiar to it. */
+import { describe, expect, test } from "vitest";
+import { no, owner, task } from "../../test/rig/builders.ts";
+import { asked, claimed, everyState, FIRST, NOW, Scribe, started } from "../../test/rig/scribe.ts";
+import type { Event } from "../domain/event.ts";
+import { runId, taskId } from "../domain/ids.ts";
+import { type Run, runNo } from "../domain/run.ts";
+import { later, minutes } from "../domain/time.ts";
+import { restoreRun, type TaskRow, toRunRow, toTaskRow } from "./rows.ts";
+import type { Batch, Request, Store } from "./store.ts";
+
+const dead = (): boolean => false;
+const alive = (): boolean => true;
+
+/** The epoch of a new owner, whoever had the store before. */
+export async function acquired(store: Store): Promise<number> {
+  const result = await store.acquire(owner("rota run"), dead);
+  if (!result.ok) throw new Error("somebody holds the store");
+  return result.value;
+}
+
+export function storeConformance(name: string, open: () => Store | Promise<Store>): void {
+  describe(`${name}: ownership`, () => {
+    test("a store that nobody owns is anybody's", async () => {
+      await using store = await open();
+      expect(await store.owner()).toBeUndefined();
+      expect(await store.acquire(owner("rota run"), alive)).toMatchObject({ ok: true });
+      expect(await store.owner()).toEqual(owner("rota run"));
+    });
+
+    test("while its owner lives it is nobody else's, and the answer says whose it is", async () => {
+      await using store = await open();
+      await store.acquire(owner("first", 1), alive);
+      expect(await store.acquire(owner("second", 2), alive)).toEqual({ ok: false, error: owner("first", 1) });
+      expect(await store.owner()).toEqual(owner("first", 1));
+    });
+
+    test("it is taken over from an owner that is dead, and the epoch grows each time", async () => {
+      await using store = await open();
+      const epochs = [await acquired(store), await acquired(store), await acquired(store)];
+      expect(epochs).toEqual([...new Set(epochs)].sort((a, b) => a - b));
+    });
+
+    test("what was given back is free, and the epoch is not used again", async () => {
+      await using store = await open();
+      const first = await acquired(store);
+      await store.release(first);
+      expect(await store.owner()).toBeUndefined();
+      expect(await acquired(store)).toBeGreaterThan(first);
+    });
+
+    test("one that was taken for dead cannot give back what is another's now", async () => {
+      await using store = await open();
+      const old = await acquired(store);
+      await store.acquire(owner("second", 2), dead);
+      await store.release(old);
+      expect(await store.owner()).toEqual(owner("second", 2));
+    });
+  });
+
+  describe(`${name}: commit`, () => {
+    test("what was committed is given back: the run, its tasks as they were planned, and as they are", async () => {
+      await using store = await open();
+      const { run, batch } = everyState(await acquired(store));
+      expect(await store.commit(batch)).toEqual({ ok: true, value: undefined });
+      const loaded = await store.load(FIRST);
+      expect(loaded?.row).toEqual(toRunRow(run));
+      expect(loaded?.specs).toEqual(run.tasks.map(({ spec }) => spec));
+      expect(loaded?.tasks).toEqual(rowsOf(run));
+    });
+
+    test("the run that is restored from it is the run that was", async () => {
+      await using store = await open();
+      const { run, batch } = everyState(await acquired(store));
+      await store.commit(batch);
+      const loaded = await store.load(FIRST);
+      const restored = loaded && restoreRun(loaded.row, loaded.specs, loaded.tasks);
+      expect(restored?.tasks).toEqual(run.tasks);
+      expect(restored?.counts).toEqual(run.counts);
+      expect(restored?.status).toEqual(run.status);
+    });
+
+    test.each([
+      ["active", undefined],
+      ["stalled", { kind: "run_stalled", remaining: 1 } as const],
+      ["finished", { kind: "run_finished", outcome: "failed" } as const],
+    ])("a run is given back %s", async (state, news) => {
+      await using store = await open();
+      const scribe = new Scribe();
+      const run = scribe.submit([task("a")]);
+      scribe.journal.ofRun(FIRST, { kind: "run_cancelling", ...asked }, NOW);
+      if (news !== undefined) scribe.journal.ofRun(FIRST, news, NOW);
+      await store.commit(scribe.journal.take(await acquired(store)));
+      expect(await store.runs()).toEqual([toRunRow(run)]);
+      expect(run.status.state).toBe(state);
+      expect(run.cancelling).toBe(true);
+    });
+
+    test("runs are listed newest last, and one that is not there is not given", async () => {
+      await using store = await open();
+      const scribe = new Scribe();
+      scribe.submit([task("a")]);
+      scribe.submit([task("a")], { id: runId("run-2"), retryOf: runId("run-1"), carried: [no(0)] }, runNo(2));
+      await store.commit(scribe.journal.take(await acquired(store)));
+      expect((await store.runs()).map(({ manifest: { id } }) => id)).toEqual(["run-1", "run-2"]);
+      expect(await store.load(runNo(3))).toBeUndefined();
+    });
+
+    test("an older epoch is refused, and nothing of it is written", async () => {
+      await using store = await open();
+      const old = await acquired(store);
+      const scribe = new Scribe();
+      scribe.submit([task("a")]);
+      await acquired(store);
+      await unchangedBy(store, scribe.journal.take(old));
+    });
+
+    test("an epoch that was never given is refused", async () => {
+      await using store = await open();
+      const scribe = new Scribe();
+      scribe.submit([task("a")]);
+      await unchangedBy(store, scribe.journal.take((await acquired(store)) + 1));
+    });
+
+    test("a row that another has replaced meanwhile refuses the whole batch", async () => {
+      await using store = await open();
+      const epoch = await acquired(store);
+      const scribe = new Scribe();
+      const run = scribe.submit([task("a"), task("b")]);
+      scribe.write(run, 0, claimed);
+      await store.commit(scribe.journal.take(epoch));
+      const batch = scribe.write(run, 1, claimed).write(run, 0, started).journal.take(epoch);
+      const stale = batch.tasks.map((write) => (write.row.task === 0 ? { ...write, replaces: 0 + 2 } : write));
+      await unchangedBy(store, { ...batch, tasks: stale });
+    });
+
+    test("a row that was not expected to be there refuses the whole batch", async () => {
+      await using store = await open();
+      const epoch = await acquired(store);
+      const scribe = new Scribe();
+      const run = scribe.submit([task("a"), task("b")]);
+      scribe.write(run, 0, claimed);
+      await store.commit(scribe.journal.take(epoch));
+      const batch = scribe.write(run, 1, claimed).write(run, 0, started).journal.take(epoch);
+      const asIfNew = batch.tasks.map((write) => ({ ...write, replaces: 0 }));
+      await unchangedBy(store, { ...batch, tasks: asIfNew });
+    });
+
+    test("a row that was expected and is not there refuses the whole batch", async () => {
+      await using store = await open();
+      const epoch = await acquired(store);
+      const scribe = new Scribe();
+      const run = scribe.submit([task("a"), task("b")]);
+      await store.commit(scribe.journal.take(epoch));
+      const batch = scribe.write(run, 1, claimed).write(run, 0, claimed).journal.take(epoch);
+      const stale = batch.tasks.map((write) => (write.row.task === 0 ? { ...write, replaces: 1 } : write));
+      await unchangedBy(store, { ...batch, tasks: stale });
+    });
+
+    test("a renewed lease has its new deadline, and leaves no row in the ledger", async () => {
+      await using store = await open();
+      const epoch = await acquired(store);
+      const scribe = new Scribe();
+      const run = scribe.submit([task("a")]);
+      await store.commit(scribe.write(run, 0, claimed).journal.take(epoch));
+      const deadline = later(NOW, minutes(2));
+      await store.commit(scribe.write(run, 0, { kind: "lease_renewed", deadline }).journal.take(epoch));
+      expect((await store.load(FIRST))?.tasks).toMatchObject([{ state: "claimed", deadline, version: 1 }]);
+      expect((await store.events({})).map(({ kind }) => kind)).toEqual(["run_submitted", "claimed"]);
+      expect(await store.lastSeq()).toBe(2);
+    });
+  });
+
+  describe(`${name}: ledger`, () => {
+    test("an empty one ends at 0", async () => {
+      await using store = await open();
+      expect(await store.lastSeq()).toBe(0);
+      expect(await store.events({})).toEqual([]);
+    });
+
+    test("every event is given back in order, without the tasks and the secrets, which are kept elsewhere", async () => {
+      await using store = await open();
+      const { batch } = everyState(await acquired(store));
+      await store.commit(batch);
+      expect(await store.events({})).toEqual(batch.events.filter(({ kind }) => kind !== "lease_renewed").map(asKept));
+      expect(await store.lastSeq()).toBe(batch.events.findLast(({ kind }) => kind !== "lease_renewed")?.seq);
+    });
+
+    test("no event shows the hash of a token", async () => {
+      await using store = await open();
+      const { batch } = everyState(await acquired(store));
+      await store.commit(batch);
+      expect(JSON.stringify(batch.tasks)).toContain("hash-of-a-token");
+      expect(JSON.stringify(await store.events({}))).not.toContain("hash-of-a-token");
+    });
+
+    test("it can be asked for a run, a task, what is new, and so many", async () => {
+      await using store = await open();
+      const scribe = new Scribe();
+      const first = scribe.submit([task("a"), task("b")]);
+      const second = scribe.submit([task("a")], { id: runId("run-2") }, runNo(2));
+      scribe.write(first, 0, claimed).write(second, 0, claimed).write(first, 1, claimed).write(first, 0, started);
+      await store.commit(scribe.journal.take(await acquired(store)));
+      const seqs = async (query: Parameters<Store["events"]>[0]) => (await store.events(query)).map(({ seq }) => seq);
+      expect(await seqs({})).toEqual([1, 2, 3, 4, 5, 6]);
+      expect(await seqs({ run: FIRST })).toEqual([1, 3, 5, 6]);
+      expect(await seqs({ run: FIRST, task: no(0) })).toEqual([3, 6]);
+      expect(await seqs({ run: runNo(2), task: no(0) })).toEqual([4]);
+      expect(await seqs({ after: 4 })).toEqual([5, 6]);
+      expect(await seqs({ run: FIRST, after: 3, limit: 1 })).toEqual([5]);
+      expect(await seqs({ limit: 0 })).toEqual([]);
+      expect(await seqs({ after: 6 })).toEqual([]);
+      expect(await seqs({ run: runNo(9) })).toEqual([]);
+    });
+  });
+
+  describe(`${name}: requests`, () => {
+    const cancel: Request = {
+      kind: "cancel",
+      run: runId("run-1"),
+      task: taskId("a"),
+      by: "mo",
+      why: "enough",
+      at: NOW,
+    };
+
+    test("are kept in the order they were made until they are dealt with", async () => {
+      await using store = await open();
+      const requeue: Request = { kind: "requeue", run: runId("run-1"), by: "mo", at: NOW };
+      const numbers = [await store.request(cancel), await store.request(requeue)];
+      expect(await store.requests()).toEqual([
+        { ...cancel, no: numbers[0] },
+        { ...requeue, no: numbers[1] },
+      ]);
+    });
+
+    test("are gone with the commit that says they are dealt with, and their numbers are not used again", async () => {
+      await using store = await open();
+      const [first, second] = [await store.request(cancel), await store.request(cancel)];
+      const scribe = new Scribe();
+      scribe.submit([task("a")]);
+      scribe.journal.requestDone(first);
+      scribe.journal.requestDone(second);
+      await store.commit(scribe.journal.take(await acquired(store)));
+      expect(await store.requests()).toEqual([]);
+      expect(await store.request(cancel)).toBeGreaterThan(second);
+    });
+
+    test("are kept when the commit is refused", async () => {
+      await using store = await open();
+      const request = await store.request(cancel);
+      const old = await acquired(store);
+      await acquired(store);
+      const scribe = new Scribe();
+      scribe.submit([task("a")]);
+      scribe.journal.requestDone(request);
+      await unchangedBy(store, scribe.journal.take(old));
+    });
+  });
+
+  test(`${name}: a sound store has nothing to complain of`, async () => {
+    await using store = await open();
+    await store.commit(everyState(await acquired(store)).batch);
+    expect(await store.check()).toEqual([]);
+  });
+}
+
+/** The batch is refused, and the store is as it was. */
+async function unchangedBy(store: Store, batch: Batch): Promise<void> {
+  const everything = async () => [
+    await store.runs(),
+    await store.load(FIRST),
+    await store.events({}),
+    await store.lastSeq(),
+    await store.requests(),
+    await store.owner(),
+  ];
+  const before = await everything();
+  expect(await store.commit(batch)).toEqual({ ok: false, error: "ownership-lost" });
+  expect(await everything()).toEqual(before);
+}
+
+/** As the ledger keeps it. */
+function asKept(event: Event): unknown {
+  if (event.kind === "claimed") return { ...event, tokenHash: "" };
+  if (event.kind !== "run_submitted") return event;
+  const { manifest: _, specs: __, ...rest } = event;
+  return rest;
+}
+
+/** The rows the store should have: of every task that anything has happened to. */
+const rowsOf = (run: Run): readonly TaskRow[] =>
+  run.tasks.filter(({ version }) => version > 0).map((each) => toTaskRow(run, each));

@@ -1,0 +1,65 @@
+/** Between events and ledger rows: the columns everybody asks for, and the rest as JSON. */
+import { type Event, isTaskEvent } from "../domain/event.ts";
+
+export interface LedgerRow {
+  readonly seq: number;
+  readonly at: number;
+  readonly run: number;
+  readonly task: number | null;
+  readonly version: number | null;
+  readonly attempt: number | null;
+  readonly kind: string;
+  readonly data: string | null;
+}
+
+/** What stands in columns, and what must not stand in the ledger: secrets, and the tasks, which have a table of their own. */
+const NOT_IN_DATA = new Set([
+  "seq",
+  "at",
+  "run",
+  "task",
+  "version",
+  "attempt",
+  "kind",
+  "tokenHash",
+  "specs",
+  "manifest",
+]);
+
+export function toLedgerRow(event: Event): LedgerRow {
+  const { seq, at, run, kind } = event;
+  const data = dataOf(event);
+  return isTaskEvent(event)
+    ? { seq, at, run, task: event.task, version: event.version, attempt: event.attempt, kind, data }
+    : { seq, at, run, task: null, version: null, attempt: null, kind, data };
+}
+
+function dataOf(event: Event): string | null {
+  let data: Record<string, unknown> | null = null;
+  for (const key in event) {
+    if (NOT_IN_DATA.has(key)) continue;
+    data ??= {};
+    data[key] = (event as unknown as Record<string, unknown>)[key];
+  }
+  return data === null ? null : JSON.stringify(data);
+}
+
+/**
+ * The event again. A `claimed` has no token (an empty hash stands for it), and a `run_submitted` neither manifest nor tasks:
+ * whoever folds it in asks the store for the run.
+ */
+export function fromLedgerRow(row: LedgerRow): Event {
+  const { seq, at, run, kind } = row;
+  const data = row.data === null ? {} : (JSON.parse(row.data) as object);
+  const place = row.task === null ? {} : { task: row.task, version: row.version, attempt: row.attempt };
+  const secret = kind === "claimed" ? { tokenHash: "" } : {};
+  return { seq, at, run, kind, ...place, ...secret, ...data } as unknown as Event;
+}
+
+/** The event as `fromLedgerRow` would give it back, for a store that keeps events as they are. */
+export function asRecorded(event: Event): Event {
+  if (event.kind === "claimed") return { ...event, tokenHash: "" };
+  if (event.kind !== "run_submitted") return event;
+  const { manifest: _, specs: __, ...rest } = event;
+  return rest as Event;
+}

@@ -1,0 +1,89 @@
+/** The store in memory: the same promises as long as the process lives. For simulations, tests and plans that need no record. */
+import { type Event, isRecorded } from "../../domain/event.ts";
+import type { TaskNo } from "../../domain/graph.ts";
+import type { RunNo } from "../../domain/run.ts";
+import type { TaskSpec } from "../../domain/spec.ts";
+import { err, ok } from "../../std/result.ts";
+import { asRecorded } from "../ledger.ts";
+import type { RunRow, TaskRow } from "../rows.ts";
+import type { Batch, Owner, PendingRequest, Store } from "../store.ts";
+
+interface Kept {
+  row: RunRow;
+  readonly specs: readonly TaskSpec[];
+  readonly tasks: Map<TaskNo, TaskRow>;
+}
+
+const KEEPS_ALL = Number.POSITIVE_INFINITY;
+
+export function openMemoryStore(): Store {
+  let owner: Owner | undefined;
+  let epoch = 0;
+  let lastRequest = 0;
+  const runs = new Map<RunNo, Kept>();
+  const ledger: Event[] = [];
+  const requests = new Map<number, PendingRequest>();
+
+  /** Everything that could refuse the batch is asked before anything is changed: whole or not at all. */
+  const refuses = (batch: Batch): boolean =>
+    batch.epoch !== epoch ||
+    batch.tasks.some(({ row, replaces }) => (runs.get(row.run)?.tasks.get(row.task)?.version ?? 0) !== replaces);
+
+  const write = (batch: Batch): void => {
+    for (const { run: no, manifest, specs } of batch.submitted) {
+      const row: RunRow = { no, manifest, tasks: specs.length, status: { state: "active" }, cancelling: false };
+      runs.set(no, { row, specs, tasks: new Map() });
+    }
+    for (const row of batch.runs) (runs.get(row.no) as Kept).row = row;
+    for (const { row } of batch.tasks) (runs.get(row.run) as Kept).tasks.set(row.task, row);
+    for (const event of batch.events) if (isRecorded(event)) ledger.push(asRecorded(event));
+    for (const no of batch.requestsDone) requests.delete(no);
+  };
+
+  return {
+    async acquire(next, alive) {
+      if (owner !== undefined && alive(owner)) return err(owner);
+      owner = next;
+      return ok(++epoch);
+    },
+    async release(ofEpoch) {
+      if (ofEpoch === epoch) owner = undefined;
+    },
+    async owner() {
+      return owner;
+    },
+    async commit(batch) {
+      if (refuses(batch)) return err("ownership-lost");
+      write(batch);
+      return ok(undefined);
+    },
+    async runs() {
+      return [...runs.values()].map(({ row }) => row);
+    },
+    async load(no) {
+      const kept = runs.get(no);
+      if (kept === undefined) return undefined;
+      const tasks = [...kept.tasks.values()].sort((a, b) => a.task - b.task);
+      return { row: kept.row, specs: kept.specs, tasks };
+    },
+    async events({ run, task, after = 0, limit = KEEPS_ALL }) {
+      const asked = (event: Event): boolean =>
+        (run === undefined || event.run === run) && (task === undefined || ("task" in event && event.task === task));
+      return ledger.slice(after).filter(asked).slice(0, limit);
+    },
+    async lastSeq() {
+      return ledger.at(-1)?.seq ?? 0;
+    },
+    async request(request) {
+      requests.set(++lastRequest, { ...request, no: lastRequest });
+      return lastRequest;
+    },
+    async requests() {
+      return [...requests.values()];
+    },
+    async check() {
+      return [];
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}

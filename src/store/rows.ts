@@ -1,0 +1,221 @@
+/** Between the World and the tables: one row for each task that anything has happened to. */
+import type { TaskNo } from "../domain/graph.ts";
+import { workerId } from "../domain/ids.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import { type Run, type RunManifest, type RunNo, type RunStatus, taskOf } from "../domain/run.ts";
+import type { TaskSpec } from "../domain/spec.ts";
+import {
+  type FailReason,
+  isTerminal,
+  type ParkReason,
+  type ProcessIdentity,
+  type Status,
+  type StopReason,
+  type Task,
+} from "../domain/task.ts";
+import { type Instant, instant, millis } from "../domain/time.ts";
+import { BLOCKED, newRun } from "../domain/world.ts";
+import { invariant, unreachable } from "../std/invariant.ts";
+
+/** As kept: `blocked` and `ready` differ only by what the graph knows, so they are one word here. */
+export const STORED_STATES = [
+  "waiting",
+  "claimed",
+  "running",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "skipped",
+  "parked",
+] as const;
+export type StoredState = (typeof STORED_STATES)[number];
+
+export interface TaskRow {
+  readonly run: RunNo;
+  readonly task: TaskNo;
+  readonly state: StoredState;
+  readonly version: number;
+  readonly attempt: number;
+  readonly failures: number;
+  readonly expiries: number;
+  readonly approved: boolean;
+  /** When it came into this state. */
+  readonly since: Instant;
+  readonly notBefore: Instant | null;
+  readonly worker: string | null;
+  readonly deadline: Instant | null;
+  readonly tokenHash: string | null;
+  readonly lostBy: string | null;
+  /** What only some states have, as JSON. */
+  readonly detail: Detail | null;
+}
+
+interface Detail {
+  readonly outcome?: Outcome;
+  readonly reason?: string;
+  readonly because?: TaskNo;
+  readonly process?: ProcessIdentity;
+  readonly stopping?: StopReason;
+}
+
+export interface RunRow {
+  readonly no: RunNo;
+  readonly manifest: RunManifest;
+  readonly tasks: number;
+  readonly status: RunStatus;
+  readonly cancelling: boolean;
+}
+
+export const toRunRow = (run: Run): RunRow => ({
+  no: run.no,
+  manifest: run.manifest,
+  tasks: run.tasks.length,
+  status: run.status,
+  cancelling: run.cancelling,
+});
+
+export function toTaskRow(run: Run, task: Task): TaskRow {
+  const status = task.status;
+  const held = status.state === "claimed" || status.state === "running" ? status.lease : undefined;
+  return {
+    run: run.no,
+    task: task.no,
+    state: status.state === "blocked" || status.state === "ready" ? "waiting" : status.state,
+    version: task.version,
+    attempt: task.attempt,
+    failures: task.failures,
+    expiries: task.expiries,
+    approved: task.approved,
+    since: sinceOf(run, status),
+    notBefore: status.state === "ready" ? status.notBefore : null,
+    worker: held?.worker ?? null,
+    deadline: held?.deadline ?? null,
+    tokenHash: held?.tokenHash ?? null,
+    lostBy: task.lostBy ?? null,
+    detail: detailOf(status),
+  };
+}
+
+/** The run as the rows say it is: the same as if every event had been folded in again. */
+export function restoreRun(row: RunRow, specs: readonly TaskSpec[], rows: Iterable<TaskRow>): Run {
+  const run = newRun(row.no, row.manifest, specs);
+  run.status = row.status;
+  run.cancelling = row.cancelling;
+  const carried = { kind: "success", durationMs: millis(0) } as const;
+  for (const no of row.manifest.carried) {
+    set(run, taskOf(run, no), { state: "succeeded", at: row.manifest.submittedAt, outcome: carried });
+  }
+  const waiting = new Map<TaskNo, TaskRow>();
+  for (const taskRow of rows) {
+    restoreTask(run, taskOf(run, taskRow.task), taskRow);
+    if (taskRow.state === "waiting") waiting.set(taskRow.task, taskRow);
+  }
+  for (const task of run.tasks) {
+    task.unmet = unmetOf(run, task);
+    if (task.status.state === "blocked" && task.unmet === 0)
+      set(run, task, readyAgain(run, task, waiting.get(task.no)));
+  }
+  return run;
+}
+
+function restoreTask(run: Run, task: Task, row: TaskRow): void {
+  task.version = row.version;
+  task.attempt = row.attempt;
+  task.failures = row.failures;
+  task.expiries = row.expiries;
+  task.approved = row.approved;
+  if (row.lostBy !== null) task.lostBy = workerId(row.lostBy);
+  set(run, task, statusOf(row));
+}
+
+function statusOf(row: TaskRow): Status {
+  const { state, since: at, detail } = row;
+  switch (state) {
+    case "waiting":
+      return BLOCKED;
+    case "claimed":
+    case "running": {
+      invariant(row.worker !== null && row.deadline !== null && row.tokenHash !== null, "a held row has its lease");
+      const { worker, deadline, tokenHash } = row;
+      const lease = { worker: workerId(worker), fence: row.attempt, deadline, tokenHash };
+      const stopping = detail?.stopping === undefined ? {} : { stopping: detail.stopping };
+      const process = detail?.process === undefined ? {} : { process: detail.process };
+      return state === "claimed"
+        ? { state, lease, since: at, ...stopping }
+        : { state, lease, since: at, ...process, ...stopping };
+    }
+    case "succeeded":
+      return { state, at, outcome: must(detail?.outcome) };
+    case "failed":
+      return { state, at, outcome: must(detail?.outcome), reason: must(detail?.reason) as FailReason };
+    case "cancelled":
+      return { state, at };
+    case "skipped":
+      return { state, at, because: must(detail?.because) };
+    case "parked":
+      return { state, at, reason: must(detail?.reason) as ParkReason };
+    default:
+      return unreachable(state);
+  }
+}
+
+/** Blocked rows carry no time of their own: what they wait for decides when that changes. */
+function sinceOf(run: Run, status: Status): Instant {
+  if (status.state === "blocked") return run.manifest.submittedAt;
+  return "at" in status ? status.at : status.since;
+}
+
+function detailOf(status: Status): Detail | null {
+  switch (status.state) {
+    case "claimed":
+      return status.stopping === undefined ? null : { stopping: status.stopping };
+    case "running": {
+      const { process, stopping } = status;
+      if (process === undefined && stopping === undefined) return null;
+      return { ...(process && { process }), ...(stopping && { stopping }) };
+    }
+    case "succeeded":
+      return { outcome: status.outcome };
+    case "failed":
+      return { outcome: status.outcome, reason: status.reason };
+    case "skipped":
+      return { because: status.because };
+    case "parked":
+      return { reason: status.reason };
+    default:
+      return null;
+  }
+}
+
+/** A row that says when is believed; a task nothing has happened to became ready with the last of its needs. */
+function readyAgain(run: Run, task: Task, row: TaskRow | undefined): Status {
+  if (row?.notBefore != null) return { state: "ready", since: row.since, notBefore: row.notBefore };
+  let at: number = run.manifest.submittedAt;
+  run.graph.eachNeed(task.no, (need) => {
+    const status = taskOf(run, need).status;
+    if ("at" in status) at = Math.max(at, status.at);
+  });
+  return { state: "ready", since: instant(at), notBefore: instant(at) };
+}
+
+function unmetOf(run: Run, task: Task): number {
+  let unmet = task.spec.gate === undefined || task.approved ? 0 : 1;
+  run.graph.eachNeed(task.no, (need, kind) => {
+    const { state } = taskOf(run, need).status;
+    const met =
+      state === "succeeded" || (isTerminal(state) && (kind === "after" || task.spec.onFailure === "continue"));
+    if (!met) unmet++;
+  });
+  return unmet;
+}
+
+function set(run: Run, task: Task, status: Status): void {
+  run.counts[task.status.state]--;
+  run.counts[status.state]++;
+  task.status = status;
+}
+
+function must<T>(value: T | undefined): T {
+  invariant(value !== undefined, "the row has what its state must have");
+  return value;
+}

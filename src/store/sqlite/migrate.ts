@@ -1,0 +1,54 @@
+/** Brings a database to the schema this version knows, one numbered step at a time, each whole or not at all. */
+import { readdirSync, readFileSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { UserError } from "../../domain/errors.ts";
+import { invariant } from "../../std/invariant.ts";
+
+interface Migration {
+  readonly no: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+const FOLDER = new URL("./migrations/", import.meta.url);
+
+/** Forward only. A database that is ahead of this version is left alone. */
+export function migrate(db: DatabaseSync, file: string): void {
+  const known = readMigrations();
+  refuseNewer(db, file);
+  if (userVersion(db) === known.length) return;
+  // The lock is taken before the version is read again: two that start at once migrate once.
+  db.exec("begin immediate");
+  try {
+    for (const migration of known.slice(userVersion(db))) {
+      db.exec(migration.sql);
+      db.exec(`pragma user_version = ${migration.no}`);
+    }
+    db.exec("commit");
+  } catch (error) {
+    db.exec("rollback");
+    throw error;
+  }
+}
+
+/** What a newer version wrote is not understood, so it is neither changed nor read. */
+export function refuseNewer(db: DatabaseSync, file: string): void {
+  const newest = readMigrations().length;
+  const version = userVersion(db);
+  if (version <= newest) return;
+  throw new UserError("STORE_NEWER", `${file} has schema ${version}; this version of Rota knows up to ${newest}`);
+}
+
+const userVersion = (db: DatabaseSync): number =>
+  Number((db.prepare("pragma user_version").get() as { user_version: number }).user_version);
+
+function readMigrations(): readonly Migration[] {
+  const names = readdirSync(FOLDER)
+    .filter((name) => name.endsWith(".sql"))
+    .sort();
+  return names.map((name, index) => {
+    const no = Number(name.slice(0, 4));
+    invariant(no === index + 1, `migration ${name} is number ${index + 1}`);
+    return { no, name, sql: readFileSync(new URL(name, FOLDER), "utf8") };
+  });
+}

@@ -1,0 +1,97 @@
+/**
+ * Where everything is kept. Verbs of the domain, not queries. Whatever a verb has answered survives any crash after the answer.
+ * One scheduler at a time owns a store and writes through `commit`; anybody may read, and leave a request for the owner.
+ */
+import type { Event, RunSubmitted } from "../domain/event.ts";
+import type { TaskNo } from "../domain/graph.ts";
+import type { RunId } from "../domain/ids.ts";
+import type { RunNo } from "../domain/run.ts";
+import type { Amounts, TaskSpec } from "../domain/spec.ts";
+import type { ProcessIdentity } from "../domain/task.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Result } from "../std/result.ts";
+import type { RunRow, TaskRow } from "./rows.ts";
+
+/** The process that schedules for a store. */
+export interface Owner {
+  readonly process: ProcessIdentity;
+  readonly host: string;
+  readonly command: string;
+  readonly since: Instant;
+  /** What it schedules with, so that others can explain its choices. */
+  readonly workers: number;
+  readonly capacity: Amounts;
+}
+
+/** Grows with every change of owner, so that one that was taken for dead cannot write any more. */
+export type Epoch = number;
+
+/** Everything that became true in one turn: written whole or not at all. */
+export interface Batch {
+  readonly epoch: Epoch;
+  readonly events: readonly Event[];
+  /** New runs, with their tasks. */
+  readonly submitted: readonly RunSubmitted[];
+  readonly runs: readonly RunRow[];
+  readonly tasks: readonly TaskWrite[];
+  /** Requests that this turn has dealt with. */
+  readonly requestsDone: readonly number[];
+}
+/** The row, and the version it replaces: if another has replaced it meanwhile, nothing of the batch is written. */
+export interface TaskWrite {
+  readonly row: TaskRow;
+  readonly replaces: number;
+}
+
+/** Nothing was written, because somebody else owns the store now. */
+export type Lost = "ownership-lost";
+
+export const REQUEST_KINDS = ["cancel", "requeue", "approve"] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
+/** What a person asked for: durable, so that it holds whether or not a scheduler is there to hear it. */
+export interface Request {
+  readonly kind: RequestKind;
+  readonly run: RunId;
+  /** The whole run when absent. */
+  readonly task?: TaskSpec["id"];
+  readonly by: string;
+  readonly why?: string;
+  readonly at: Instant;
+}
+export interface PendingRequest extends Request {
+  readonly no: number;
+}
+
+export interface EventQuery {
+  readonly run?: RunNo;
+  readonly task?: TaskNo;
+  /** Only events after this position. */
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+export interface StoredRun {
+  readonly row: RunRow;
+  readonly specs: readonly TaskSpec[];
+  readonly tasks: readonly TaskRow[];
+}
+
+export interface Store extends AsyncDisposable {
+  /** Makes `owner` the owner, unless another one lives: `alive` is asked about the one on record. */
+  acquire(owner: Owner, alive: (other: Owner) => boolean): Promise<Result<Epoch, Owner>>;
+  /** Gives the store back; what was not committed is nobody's. */
+  release(epoch: Epoch): Promise<void>;
+  owner(): Promise<Owner | undefined>;
+  commit(batch: Batch): Promise<Result<void, Lost>>;
+  /** Every run, newest last. */
+  runs(): Promise<readonly RunRow[]>;
+  /** A run with all its tasks. */
+  load(run: RunNo): Promise<StoredRun | undefined>;
+  events(query: EventQuery): Promise<readonly Event[]>;
+  /** The position of the last event, 0 when there is none. */
+  lastSeq(): Promise<number>;
+  request(request: Request): Promise<number>;
+  requests(): Promise<readonly PendingRequest[]>;
+  /** What is wrong with the store itself, in sentences; empty when nothing is. */
+  check(): Promise<readonly string[]>;
+}

@@ -1,0 +1,165 @@
+/** Whatever anybody put into a name, a message or a log: no view lets it act on a terminal, a picture or a page. */
+import { describe, expect, test } from "vitest";
+import { Story } from "../../test/rig/story.ts";
+import { Dispatcher } from "../decide/dispatcher.ts";
+import { blockers, explain, waitsOf } from "../decide/explain.ts";
+import { workerId } from "../domain/ids.ts";
+import { millis } from "../domain/time.ts";
+import { eventLine } from "./events.ts";
+import type { Theme } from "./line.ts";
+import { frame, liveModel, plainLine } from "./live.ts";
+import { reportOf } from "./report.ts";
+import { reportText } from "./report-text.ts";
+import { runsText } from "./runs.ts";
+import { statusOf } from "./status.ts";
+import { statusText } from "./status-text.ts";
+import { displayWidth } from "./text.ts";
+import { timelineOf } from "./timeline.ts";
+import { timelineHtml } from "./timeline-html.ts";
+import { timelineSvg } from "./timeline-svg.ts";
+import { timelineText } from "./timeline-text.ts";
+import { whyText } from "./why.ts";
+
+const controls = (from: number, to: number): string =>
+  Array.from({ length: to - from }, (_, at) => String.fromCharCode(from + at)).join("");
+const TERMINAL = `${controls(0, 0x20)}${controls(0x7f, 0xa0)}\u001b]52;c;eA==\u0007\u001b]8;;http://evil\u001b\\\u202e\u2066\u2028\ud800`;
+const MARKUP = `"'><script>alert(1)</script><img src=x onerror=alert(1)>]]><!--&amp;`;
+
+/** A run in which everything that can be named is named `evil`. */
+function storyOf(evil: string): Story {
+  const id = (name: string): string => `${name}${evil}`;
+  const asked = { by: evil, why: evil };
+  return new Story(
+    {
+      [id("held")]: { title: evil, writes: ["dist/"], resources: { [evil]: 1 } },
+      [id("hazard")]: { title: evil, reads: [`dist/${evil}`] },
+      [id("short")]: { resources: { [evil]: 1 } },
+      [id("never")]: { requires: [evil], resources: { [`x${evil}`]: 9 } },
+      [id("gate")]: { gate: evil },
+      [id("needs")]: { needs: [id("held"), id("gate")] },
+      [id("retried")]: {},
+      [id("failed")]: {},
+      [id("skipped")]: { needs: [id("failed")] },
+      [id("parked")]: {},
+      [id("cancelled")]: {},
+    },
+    { name: evil, file: evil, id: id("run") as never, resources: { [evil]: 1, [`x${evil}`]: 1 } },
+  )
+    .start(id("held"), evil)
+    .start(id("retried"), id("w"))
+    .pass(1)
+    .retry(id("retried"), 9)
+    .start(id("failed"), id("w"))
+    .of(id("failed"), { kind: "late_report_refused", fence: 0, reported: evil })
+    .of(id("failed"), {
+      kind: "failed",
+      reason: "permanent",
+      outcome: { kind: "spawn", message: evil, durationMs: millis(9) },
+    })
+    .skip(id("skipped"), id("failed"))
+    .start(id("parked"), id("w"))
+    .of(id("parked"), { kind: "released", why: evil })
+    .start(id("parked"), id("w"))
+    .of(id("parked"), {
+      kind: "parked",
+      reason: "attention",
+      outcome: { kind: "auth", message: evil, durationMs: millis(9) },
+    })
+    .start(id("cancelled"), id("w"))
+    .of(id("cancelled"), { kind: "stopping", reason: { kind: "cancelled", asked } })
+    .of(id("cancelled"), { kind: "cancelled", asked })
+    .pass(5);
+}
+
+/** Everything that is ever written to a terminal about it. */
+function everyText(evil: string, columns: number, theme: Theme): string[] {
+  const story = storyOf(evil);
+  const { run, now, events } = story;
+  const dispatcher = new Dispatcher({ workers: [workerId(evil)], capacity: {}, capabilities: [] });
+  dispatcher.admit(run);
+  const waitOf = waitsOf(dispatcher, run, now, {});
+  const outcome = { kind: "lost", message: evil, durationMs: millis(1) } as const;
+  const texts = { tailOf: () => [evil, `${evil}x`], logOf: () => evil };
+  const owner = { pid: 1, host: evil, command: evil, workers: 1 };
+  const resources = [{ name: evil, capacity: 3, free: 1 }];
+  const status = statusOf({ run, now, owner, waitOf, resources, newest: false, ...texts });
+  const since = run.manifest.submittedAt;
+  const live = liveModel({ run, now, since, waitOf, lastLineOf: () => evil, recent: events });
+  const glimpse = { manifest: run.manifest, tasks: 1, status: run.status, cancelling: false };
+  return [
+    ...statusText(status, { columns }, theme),
+    ...runsText({ runs: [glimpse], owned: true, now }, { columns }, theme),
+    ...run.tasks.flatMap((task) =>
+      [{ lastOutcome: outcome }, { paused: { by: evil, why: evil } }].flatMap((context) =>
+        whyText(explain(dispatcher, run, task, now, context), { columns, newest: false }, theme),
+      ),
+    ),
+    ...reportText(reportOf({ run, now, blockers: blockers(dispatcher, run, now), ...texts }), { columns }, theme),
+    ...frame(live, { columns, rows: 60 }, theme),
+    ...timelineText(timelineOf(run, events, now), { columns }, theme),
+  ];
+}
+/** Lines that are not cut, since a pipe has no width. */
+function everyLine(evil: string, theme: Theme): string[] {
+  const { events, run } = storyOf(evil);
+  return events.flatMap((event) => [eventLine(event, run, theme), plainLine(event, run, theme) ?? ""]);
+}
+
+/** Nothing that a terminal acts on. */
+const HARMLESS = /^[^\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$/u;
+const OUR_COLOURS = new RegExp(`${String.fromCharCode(0x1b)}\\[(?:0|1|2|31|32|33|36)m`, "g");
+
+describe("on a terminal", () => {
+  test.each([false, true])("no control character comes through (colour: %s)", (color) => {
+    const theme = { color, unicode: true, timeZone: "UTC" };
+    const lines = [...everyText(TERMINAL, 400, theme), ...everyLine(TERMINAL, theme)];
+    expect(lines.join("")).toContain("\\x1b");
+    for (const line of lines) expect(color ? line.replace(OUR_COLOURS, "") : line).toMatch(HARMLESS);
+  });
+
+  test("without UTF-8 nothing but ASCII comes through", () => {
+    const theme = { color: false, unicode: false, timeZone: "UTC" };
+    const evil = `Ûnïcode 日本語 ${TERMINAL}`;
+    for (const line of [...everyText(evil, 120, theme), ...everyLine(evil, theme)])
+      expect(line).toMatch(/^[\x20-\x7e]*$/);
+  });
+
+  test.each([24, 40, 80, 120, 200])("nothing is wider than %i columns", (columns) => {
+    const theme = { color: false, unicode: true, timeZone: "UTC" };
+    for (const evil of ["", "日本語👩‍💻", "very-long-".repeat(30), TERMINAL]) {
+      for (const line of everyText(evil, columns, theme)) expect(displayWidth(line)).toBeLessThanOrEqual(columns);
+    }
+  });
+
+  test("every view has something to say about the plainest of runs", () => {
+    const theme = { color: false, unicode: true, timeZone: "UTC" };
+    expect(everyText("", 80, theme).length).toBeGreaterThan(80);
+  });
+});
+
+describe("in a picture and in a page", () => {
+  const TAGS = /<\/?([a-z!]+)/gi;
+  const tagsOf = (text: string): ReadonlySet<string> => new Set([...text.matchAll(TAGS)].map(([, tag = ""]) => tag));
+  const drawn = (evil: string, draw: typeof timelineSvg): string => {
+    const { run, events, now } = storyOf(evil);
+    return draw(timelineOf(run, events, now));
+  };
+
+  test.each([
+    ["SVG", timelineSvg],
+    ["HTML", timelineHtml],
+  ])("names stay text: %s", (_, draw) => {
+    const text = drawn(MARKUP, draw);
+    expect(tagsOf(text)).toEqual(tagsOf(drawn("", draw)));
+    expect(text).not.toContain("<script");
+    expect(text).toContain("&lt;script&gt;");
+    expect(text).toContain("&amp;amp;");
+    expect(text.match(/"/g)?.length).toBe(drawn("", draw).match(/"/g)?.length);
+  });
+
+  test("what XML forbids is spelled out", () => {
+    const svg = drawn(TERMINAL, timelineSvg);
+    expect(svg.replaceAll("\n", "")).toMatch(HARMLESS);
+    expect(svg).toContain("\\x00");
+  });
+});

@@ -1,0 +1,191 @@
+/** The ledger for readers: each event as one object for programs, and as one line for people. */
+import { type Event, isTaskEvent, type TaskEvent } from "../domain/event.ts";
+import { describeOutcome } from "../domain/outcome.ts";
+import { type Run, taskOf } from "../domain/run.ts";
+import type { Asked, StopReason } from "../domain/task.ts";
+import { between, formatDuration } from "../domain/time.ts";
+import { unreachable } from "../std/invariant.ts";
+import { pad, paint, quiet, strong, type Theme, type Tone, toned } from "./line.ts";
+import { iso, plural, timeOfDay } from "./moment.ts";
+import { outcomeJson } from "./outcome.ts";
+
+/** One object, ready to be a line of JSON. Ids instead of numbers, times as text, and never anything of a token. */
+export function eventJson(event: Event, run: Run): object {
+  const { seq, at, kind } = event;
+  const place = { seq, at: iso(at), run: run.manifest.id, kind };
+  if (!isTaskEvent(event)) return { ...place, ...runDetail(event, run) };
+  const { version, attempt } = event;
+  const fence = isAboutClaim(event) ? { fence: event.kind === "late_report_refused" ? event.fence : attempt } : {};
+  return { ...place, task: taskOf(run, event.task).spec.id, version, attempt, ...fence, ...taskDetail(event, run) };
+}
+
+/** Whether the event concerns one claim, which the fence names. */
+function isAboutClaim(event: TaskEvent): boolean {
+  switch (event.kind) {
+    case "claimed":
+    case "started":
+    case "lease_renewed":
+    case "stopping":
+    case "succeeded":
+    case "failed":
+    case "retried":
+    case "expired":
+    case "released":
+    case "silent":
+    case "late_report_refused":
+      return true;
+    case "parked":
+    case "cancelled":
+      return event.outcome !== undefined;
+    case "skipped":
+    case "requeued":
+    case "approved":
+      return false;
+    default:
+      return unreachable(event);
+  }
+}
+
+function runDetail(event: Exclude<Event, TaskEvent>, run: Run): object {
+  switch (event.kind) {
+    // A ledger read back has neither manifest nor tasks in it; the run has both.
+    case "run_submitted":
+      return { name: run.manifest.name, tasks: run.tasks.length };
+    case "run_reopened":
+      return { epoch: event.epoch };
+    case "run_cancelling":
+      return askedJson(event);
+    case "run_stalled":
+      return { remaining: event.remaining };
+    case "run_finished":
+      return { outcome: event.outcome };
+    default:
+      return unreachable(event);
+  }
+}
+
+function taskDetail(event: TaskEvent, run: Run): object {
+  switch (event.kind) {
+    case "claimed": {
+      const { lane, rank, waitedMs } = event.evidence;
+      return { worker: event.worker, deadline: iso(event.deadline), evidence: { lane, rank, waited_ms: waitedMs } };
+    }
+    case "started":
+      return event.process === undefined ? {} : { pid: event.process.pid };
+    case "lease_renewed":
+      return { deadline: iso(event.deadline) };
+    case "stopping":
+      return { reason: event.reason.kind, ...stopDetail(event.reason) };
+    case "succeeded":
+      return { outcome: outcomeJson(event.outcome) };
+    case "failed":
+      return { outcome: outcomeJson(event.outcome), reason: event.reason };
+    case "retried":
+      return { outcome: outcomeJson(event.outcome), not_before: iso(event.notBefore), costs: event.costs };
+    case "expired":
+      return { worker: event.worker, not_before: iso(event.notBefore) };
+    case "released":
+      return { why: event.why };
+    case "parked":
+      return { reason: event.reason, ...(event.outcome && { outcome: outcomeJson(event.outcome) }) };
+    case "skipped":
+      return { because: taskOf(run, event.because).spec.id };
+    case "cancelled":
+      return { ...askedJson(event.asked), ...(event.outcome && { outcome: outcomeJson(event.outcome) }) };
+    case "requeued":
+    case "approved":
+      return askedJson(event.asked);
+    case "silent":
+      return { for_ms: event.forMs };
+    case "late_report_refused":
+      return { reported: event.reported };
+    default:
+      return unreachable(event);
+  }
+}
+
+const askedJson = ({ by, why }: Asked): object => ({ by, ...(why !== undefined && { why }) });
+
+function stopDetail(reason: StopReason): object {
+  if (reason.kind === "timeout") return { limit: reason.limit };
+  return reason.kind === "cancelled" ? askedJson(reason.asked) : {};
+}
+
+/** `   12  12:03:11  build  claimed by local/1 (attempt 2, waited 3s)`. */
+export function eventLine(event: Event, run: Run, theme: Theme): string {
+  const seq = quiet(String(event.seq).padStart(5));
+  const who = pad([strong(isTaskEvent(event) ? taskOf(run, event.task).spec.id : run.manifest.name)], NAME_WIDTH);
+  const { text, tone } = eventWords(event, run);
+  const what = tone === undefined ? text : toned(tone, text);
+  return paint([seq, "  ", quiet(timeOfDay(event.at, theme.timeZone)), "  ", ...who, "  ", what], theme);
+}
+
+/** Longer names are cut; `--json` has them whole. */
+const NAME_WIDTH = 20;
+
+/** What happened, as the end of a sentence that begins with the task or the run. */
+export function eventWords(event: Event, run: Run): { readonly text: string; readonly tone?: Tone } {
+  switch (event.kind) {
+    case "run_submitted":
+      return { text: `submitted with ${plural(run.tasks.length, "task")}` };
+    case "run_reopened":
+      return { text: "taken up again" };
+    case "run_cancelling":
+      return { text: `to be cancelled, ${askedWords(event)}`, tone: "warn" };
+    case "run_stalled":
+      return { text: `stalled: ${plural(event.remaining, "task")} cannot go on`, tone: "warn" };
+    case "run_finished":
+      return { text: event.outcome, tone: RUN_TONES[event.outcome] };
+    case "claimed":
+      return {
+        text: `claimed by ${event.worker} (attempt ${event.attempt}, waited ${formatDuration(event.evidence.waitedMs)})`,
+      };
+    case "started":
+      return { text: event.process === undefined ? "started" : `started as pid ${event.process.pid}` };
+    case "lease_renewed":
+      return { text: "lease renewed" };
+    case "stopping":
+      return { text: `is being stopped: ${stopWords(event.reason)}`, tone: "warn" };
+    case "succeeded":
+      return { text: `succeeded in ${formatDuration(event.outcome.durationMs)}`, tone: "good" };
+    case "failed": {
+      const last = event.reason === "abandoned" && event.attempt > 1 ? `, after ${event.attempt} attempts` : "";
+      return { text: `failed: ${describeOutcome(event.outcome)}${last}`, tone: "bad" };
+    }
+    case "retried": {
+      const delay = formatDuration(between(event.at, event.notBefore));
+      return { text: `${describeOutcome(event.outcome)}, tries again in ${delay}`, tone: "warn" };
+    }
+    case "expired":
+      return { text: `lost: ${event.worker} let its lease run out`, tone: "warn" };
+    case "released":
+      return { text: `given back: ${event.why}` };
+    case "parked":
+      return {
+        text: `parked (${event.reason}${event.outcome ? `: ${describeOutcome(event.outcome)}` : ""})`,
+        tone: "warn",
+      };
+    case "skipped":
+      return { text: `skipped, because ${taskOf(run, event.because).spec.id} did not succeed`, tone: "quiet" };
+    case "cancelled":
+      return { text: `cancelled, ${askedWords(event.asked)}`, tone: "warn" };
+    case "requeued":
+      return { text: `put back in the queue, ${askedWords(event.asked)}` };
+    case "approved":
+      return { text: `approved, ${askedWords(event.asked)}` };
+    case "silent":
+      return { text: `has been silent for ${formatDuration(event.forMs)}`, tone: "warn" };
+    case "late_report_refused":
+      return { text: `report "${event.reported}" refused: fence ${event.fence} is not the current one`, tone: "warn" };
+    default:
+      return unreachable(event);
+  }
+}
+
+const RUN_TONES = { succeeded: "good", failed: "bad", cancelled: "warn" } as const;
+const askedWords = ({ by, why }: Asked): string => `asked by ${by}${why === undefined ? "" : `: ${why}`}`;
+
+function stopWords(reason: StopReason): string {
+  if (reason.kind === "timeout") return `${reason.limit} time-out`;
+  return reason.kind === "cancelled" ? `cancelled, ${askedWords(reason.asked)}` : "the scheduler stops";
+}

@@ -1,0 +1,36 @@
+/** Moments and spans, said the way each reader wants them. */
+import { formatDuration, type Instant, type Millis, millis, seconds } from "../domain/time.ts";
+
+const FACES = new Map<string | undefined, Intl.DateTimeFormat>();
+
+/** `12:03:11`, where the reader lives. */
+export function timeOfDay(at: Instant, timeZone: string | undefined): string {
+  let face = FACES.get(timeZone);
+  if (face === undefined) {
+    const zone = timeZone === undefined ? {} : { timeZone };
+    face = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", ...zone });
+    FACES.set(timeZone, face);
+  }
+  return face.format(at);
+}
+
+/** For programs. */
+export const iso = (at: Instant): string => new Date(at).toISOString();
+
+/** How long something has gone on. Whole seconds: tenths that flicker tell nobody anything. */
+export const age = (from: Instant, now: Instant): string => wholeDuration(millis(now - from));
+
+export const wholeDuration = (span: Millis): string => formatDuration(seconds(Math.max(0, Math.floor(span / 1_000))));
+
+/** `2 tasks`, `1 task`. */
+export const plural = (count: number, noun: string): string => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+/** `12,345`. */
+export const grouped = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
+
+/** `43%`; only all is 100 %, and only nothing is 0 %. */
+export function percent(part: number, whole: number): string {
+  if (whole === 0 || part === whole) return "100%";
+  const rounded = Math.round((100 * part) / whole);
+  return `${part === 0 ? 0 : Math.min(99, Math.max(1, rounded))}%`;
+}

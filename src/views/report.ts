@@ -1,0 +1,148 @@
+/** How a run came out: the last thing a person reads of it, and the one line a program does. Made from the run alone. */
+import { realizedPath } from "../domain/estimate.ts";
+import type { Blocker } from "../domain/explanation.ts";
+import type { RunId, TaskId } from "../domain/ids.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import { type Run, type RunOutcome, taskOf } from "../domain/run.ts";
+import type { Task } from "../domain/task.ts";
+import { between, type Instant, instant, type Millis, millis } from "../domain/time.ts";
+import type { Counts } from "./sign.ts";
+import { skippedBy } from "./skipped.ts";
+
+export interface ReportInput {
+  readonly run: Run;
+  readonly now: Instant;
+  /** When this command took the run up; its submission when absent. */
+  readonly since?: Instant;
+  /** A person stopped the scheduler before the run had ended. */
+  readonly interrupted?: boolean;
+  /** The last lines a failed task printed. */
+  readonly tailOf: (task: TaskId, attempt: number) => readonly string[];
+  readonly logOf: (task: TaskId, attempt: number) => string;
+  /** For a run that stalled: what holds each remaining task back. */
+  readonly blockers: readonly Blocker[];
+}
+
+/** `deadlock` and `interrupted` are not ends: the run can go on. */
+export type ReportOutcome = RunOutcome | "interrupted";
+
+export interface Report {
+  readonly run: RunId;
+  readonly name: string;
+  readonly file: string;
+  readonly now: Instant;
+  readonly outcome: ReportOutcome;
+  readonly counts: Counts;
+  readonly total: number;
+  /** Done by an earlier run. */
+  readonly carried: number;
+  readonly attempts: number;
+  readonly durationMs: Millis;
+  /** What all the tasks took, one after the other. */
+  readonly workMs: Millis;
+  readonly slowest: readonly { readonly task: TaskId; readonly durationMs: Millis }[];
+  /** The chain that decided when the run ended; empty while it can go on. */
+  readonly path: { readonly tasks: readonly TaskId[]; readonly durationMs: Millis };
+  readonly failed: readonly FailedReport[];
+  readonly blockers: readonly Blocker[];
+}
+export interface FailedReport {
+  readonly task: TaskId;
+  readonly attempt: number;
+  readonly outcome: Outcome;
+  readonly tail: readonly string[];
+  readonly log: string;
+  /** The tasks that were skipped because of it. */
+  readonly skipped: readonly TaskId[];
+}
+
+const SLOWEST_MAX = 3;
+/** Tails are read for this many only; the others can be asked for. */
+export const FAILURES_MAX = 5;
+
+export function reportOf(input: ReportInput): Report {
+  const { run, blockers } = input;
+  const ended = endedTasks(run);
+  const path = run.status.state === "finished" ? realizedPath(run) : [];
+  return {
+    run: run.manifest.id,
+    name: run.manifest.name,
+    file: run.manifest.file,
+    now: input.now,
+    outcome: outcomeOf(run, input.interrupted === true),
+    counts: { ...run.counts },
+    total: run.tasks.length,
+    carried: run.manifest.carried.length,
+    attempts: attemptsOf(run),
+    durationMs: durationOf(input),
+    workMs: millis(ended.reduce((sum, { durationMs }) => sum + durationMs, 0)),
+    slowest: ended.sort((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_MAX),
+    path: {
+      tasks: path.map(({ task }) => taskOf(run, task).spec.id),
+      durationMs: millis(path.reduce((sum, link) => sum + link.durationMs, 0)),
+    },
+    failed: failuresOf(input),
+    blockers,
+  };
+}
+
+function outcomeOf({ status }: Run, interrupted: boolean): ReportOutcome {
+  if (status.state === "finished") return status.outcome;
+  return status.state === "stalled" && !interrupted ? "deadlock" : "interrupted";
+}
+
+/** Claims, not failures: every try counts. */
+const attemptsOf = ({ tasks }: Run): number => tasks.reduce((sum, { attempt }) => sum + attempt, 0);
+
+function durationOf({ run, now, since }: Pick<ReportInput, "run" | "now" | "since">): Millis {
+  const end = run.status.state === "active" ? now : run.status.at;
+  return millis(Math.max(0, between(since ?? run.manifest.submittedAt, instant(end))));
+}
+
+function endedTasks({ tasks }: Run): { readonly task: TaskId; readonly durationMs: Millis }[] {
+  return tasks.flatMap(({ spec, status, attempt }) =>
+    (status.state === "succeeded" || status.state === "failed") && attempt > 0
+      ? [{ task: spec.id, durationMs: status.outcome.durationMs }]
+      : [],
+  );
+}
+
+function failuresOf({ run, tailOf, logOf }: ReportInput): readonly FailedReport[] {
+  const failed = run.tasks.filter(({ status }) => status.state === "failed");
+  const skipped = skippedBy(run);
+  return failed.map((task, at) => {
+    const { spec, attempt, status } = task as Task & { readonly status: { readonly outcome: Outcome } };
+    const tail = at < FAILURES_MAX ? tailOf(spec.id, attempt) : [];
+    return {
+      task: spec.id,
+      attempt,
+      outcome: status.outcome,
+      tail,
+      log: logOf(spec.id, attempt),
+      skipped: skipped.get(task) ?? [],
+    };
+  });
+}
+
+/** The last line of `rota run --json`. To a program an interrupted run is a cancelled one: the exit code tells them apart. */
+export function summaryJson(input: Omit<ReportInput, "tailOf" | "logOf">): object {
+  const { run, interrupted = false, blockers } = input;
+  const { succeeded, failed, skipped, cancelled, parked } = run.counts;
+  const outcome = outcomeOf(run, interrupted);
+  return {
+    run: run.manifest.id,
+    outcome: outcome === "interrupted" ? "cancelled" : outcome,
+    tasks: { total: run.tasks.length, succeeded, failed, skipped, cancelled, parked },
+    attempts: attemptsOf(run),
+    duration_ms: durationOf(input),
+    ...(blockers.length > 0 && { blockers: blockers.map(blockerJson) }),
+  };
+}
+
+/** `on`: the task at the far end of what this one waits for. */
+const blockerJson = ({ task, state, wait, root }: Blocker): object => ({
+  task,
+  state,
+  reason: wait.reason,
+  ...(root !== undefined && { on: root.task }),
+});

@@ -1,0 +1,172 @@
+/** A run on one screen: what runs, what waits and why, what failed, and what to do next. */
+import type { WaitReason } from "../domain/explanation.ts";
+import type { TaskId } from "../domain/ids.ts";
+import { describeOutcome } from "../domain/outcome.ts";
+import { PRIORITIES } from "../domain/spec.ts";
+import { formatDuration } from "../domain/time.ts";
+import {
+  type Line,
+  lineWidth,
+  paintSections,
+  quiet,
+  type Span,
+  strong,
+  type Theme,
+  type Tone,
+  table,
+  toned,
+} from "./line.ts";
+import { age, grouped, percent, plural } from "./moment.ts";
+import { commandLines, shellWord } from "./next.ts";
+import { countsLine, progressBar, STATE_SIGNS } from "./sign.ts";
+import type { RunState, StatusView } from "./status.ts";
+import { amount, REASON_TITLES, waitPhrase } from "./wait.ts";
+
+/** Longer lists are cut, and say by how much. */
+const RUNNING_MAX = 16;
+const FAILED_MAX = 8;
+const EXAMPLES_MAX = 3;
+const BAR_WIDTH_MAX = 60;
+/** Where there is less room, half a path would help nobody. */
+const LOG_COLUMNS_MIN = 100;
+
+export function statusText(view: StatusView, { columns }: { readonly columns: number }, theme: Theme): string[] {
+  const sections = [
+    headerOf(view, columns),
+    runningSection(view, columns),
+    waitingSection(view, columns),
+    failedSection(view, columns),
+    roomSection(view, columns),
+    nextSection(view),
+  ];
+  return paintSections(sections, theme, columns);
+}
+
+export const RUN_WORDS: Readonly<
+  Record<RunState, { readonly word: string; readonly tone: Tone; readonly sign: string }>
+> = {
+  running: { word: "running", tone: "busy", sign: "●" },
+  cancelling: { word: "being cancelled", tone: "warn", sign: "⊘" },
+  interrupted: { word: "interrupted", tone: "warn", sign: "‖" },
+  succeeded: { word: "succeeded", tone: "good", sign: "✔" },
+  failed: { word: "failed", tone: "bad", sign: "✖" },
+  deadlock: { word: "stalled", tone: "warn", sign: "‖" },
+  cancelled: { word: "cancelled", tone: "warn", sign: "⊘" },
+};
+
+function headerOf(view: StatusView, columns: number): Line[] {
+  const { word, tone, sign } = RUN_WORDS[view.state];
+  const span = age(view.submittedAt, view.endedAt ?? view.now);
+  const verb =
+    view.endedAt !== undefined ? `after ${span}` : view.state === "running" ? `for ${span}` : `· begun ${span} ago`;
+  const owner = view.owner;
+  const who = owner === undefined ? "" : ` · ${plural(owner.workers, "worker")} · pid ${owner.pid} on ${owner.host}`;
+  const done = view.counts.succeeded + view.counts.failed + view.counts.skipped + view.counts.cancelled;
+  const share = ` ${grouped(done)}/${grouped(view.total)} ${percent(done, view.total)}`;
+  const width = Math.max(10, Math.min(BAR_WIDTH_MAX, columns - 2 - lineWidth([share])));
+  return [
+    [toned(tone, sign), " ", strong(view.name), "  ", toned(tone, `${word} ${verb}`), quiet(`${who}  ${view.run}`)],
+    [],
+    ["  ", ...progressBar(view.counts, width), share],
+    ["  ", ...countsLine(view.counts)],
+  ];
+}
+
+function runningSection({ running, now }: StatusView, columns: number): Line[] {
+  if (running.length === 0) return [];
+  const rows = running
+    .slice(0, RUNNING_MAX)
+    .map(({ task, attempt, worker, since, stopping, state }) => [
+      [STATE_SIGNS.running, " ", task],
+      [age(since, now)],
+      [quiet(worker)],
+      [attempt > 1 ? toned("warn", `attempt ${attempt}`) : ""],
+      [stopping !== undefined ? toned("warn", `stopping: ${stopping}`) : state === "claimed" ? quiet("starting") : ""],
+    ]);
+  return [
+    [strong("Running")],
+    ...table(rows, { columns: [{ shrinkTo: 16 }, { align: "right" }, { shrinkTo: 8 }, {}, {}], width: columns }),
+    ...moreLine(running.length - rows.length),
+  ];
+}
+
+function waitingSection({ waiting, now }: StatusView, columns: number): Line[] {
+  if (waiting.length === 0) return [];
+  const rows = waiting.flatMap(({ reason, tasks }) =>
+    tasks
+      .slice(0, EXAMPLES_MAX)
+      .map(({ task, since, wait }, at) => [
+        [at === 0 ? REASON_TITLES[reason] : ""],
+        [at === 0 ? grouped(tasks.length) : ""],
+        [task],
+        [quiet(since === undefined ? "" : age(since, now))],
+        [quiet(waitPhrase(wait, now))],
+      ]),
+  );
+  return [
+    [strong("Waiting")],
+    ...table(rows, {
+      columns: [{}, { align: "right" }, { shrinkTo: 12 }, { align: "right" }, { shrinkTo: 12 }],
+      width: columns,
+    }),
+  ];
+}
+
+function failedSection({ failed }: StatusView, columns: number): Line[] {
+  if (failed.length === 0) return [];
+  const rows = failed
+    .slice(0, FAILED_MAX)
+    .map(({ task, outcome, attempt, skipped, log }) => [
+      [STATE_SIGNS.failed, " ", task],
+      [
+        `${describeOutcome(outcome)} after ${formatDuration(outcome.durationMs)}`,
+        quiet(attempt > 1 ? `, attempt ${attempt}` : ""),
+        quiet(skipped > 0 ? `, ${skipped} skipped` : ""),
+      ],
+      [quiet(columns < LOG_COLUMNS_MIN ? "" : log)],
+    ]);
+  return [
+    [strong("Failed")],
+    ...table(rows, { columns: [{ shrinkTo: 16 }, { shrinkTo: 20 }, { shrinkTo: 10 }], width: columns }),
+    ...moreLine(failed.length - rows.length),
+  ];
+}
+
+const moreLine = (count: number): Line[] => (count > 0 ? [[quiet(`    and ${grouped(count)} more`)]] : []);
+
+/** What is taken and what stands in line for it. */
+function roomSection({ queue, resources, endedAt }: StatusView, columns: number): Line[] {
+  if (endedAt !== undefined) return [];
+  const rows: Line[][] = [];
+  const lanes = PRIORITIES.filter((lane) => queue[lane] > 0);
+  if (lanes.length > 0)
+    rows.push([[strong("Queue")], [lanes.map((lane) => `${grouped(queue[lane])} ${lane}`).join(" · ")]]);
+  const used = resources.filter(({ capacity }) => capacity > 0);
+  if (used.length > 0) {
+    const parts = used.flatMap(({ name, used: taken, capacity }): Span[] => {
+      const text = `${name} ${amount(name, taken)} of ${amount(name, capacity)}`;
+      return [" · ", taken >= capacity ? toned("warn", text) : text];
+    });
+    rows.push([[strong("Resources")], parts.slice(1)]);
+  }
+  return table(rows, { columns: [{}, { shrinkTo: 20 }], width: columns, indent: 0 });
+}
+
+/** The few commands a person is likely to want. */
+function nextSection({ state, failed, waiting, run, newest, file }: StatusView): Line[] {
+  const next: [string, string][] = [];
+  const here = newest ? "" : ` --run ${run}`;
+  const first = (reason: WaitReason): TaskId | undefined =>
+    waiting.find((group) => group.reason === reason)?.tasks[0]?.task;
+  const [failure] = failed;
+  const gated = first("gate");
+  const parked = first("parked");
+  const stuck = first("no-match") ?? first("hazard") ?? first("resources") ?? first("needs");
+  if (failure !== undefined) next.push([`rota logs ${failure.task}${here}`, "what it said"]);
+  if (gated !== undefined) next.push([`rota approve ${gated}${here}`, "open its gate"]);
+  if (parked !== undefined) next.push([`rota requeue ${parked}${here}`, "try it again"]);
+  if (state === "interrupted") next.push([`rota run ${shellWord(file)} --resume`, "go on with it"]);
+  if (state === "failed" || state === "cancelled") next.push([`rota retry${here}`, "run again what did not succeed"]);
+  if (next.length === 0 && stuck !== undefined) next.push([`rota why ${stuck}${here}`, "what it waits for"]);
+  return commandLines(next);
+}

@@ -1,0 +1,198 @@
+/** What a run is doing: which tasks run, which wait and why, which failed. The model; text and JSON are made from it. */
+import type { Wait, WaitReason } from "../domain/explanation.ts";
+import { WAIT_REASONS } from "../domain/explanation.ts";
+import type { RunId, TaskId, WorkerId } from "../domain/ids.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import { type Run, type RunOutcome, remaining } from "../domain/run.ts";
+import { PRIORITIES, type Priority } from "../domain/spec.ts";
+import type { FailReason, StopReason, Task } from "../domain/task.ts";
+import { type Instant, instant } from "../domain/time.ts";
+import { iso } from "./moment.ts";
+import { outcomeJson } from "./outcome.ts";
+import type { Counts } from "./sign.ts";
+import { skippedBy } from "./skipped.ts";
+import { waitJson } from "./wait.ts";
+
+/** What the view cannot see by itself. */
+export interface StatusInput {
+  readonly run: Run;
+  readonly now: Instant;
+  /** Who schedules the run at the moment, if anybody does. */
+  readonly owner?: StatusOwner;
+  /** Why a task waits, for those that do. */
+  readonly waitOf: (task: Task) => Wait | undefined;
+  /** What there is and what is free of it. */
+  readonly resources: readonly { readonly name: string; readonly capacity: number; readonly free: number }[];
+  readonly logOf: (task: TaskId, attempt: number) => string;
+  /** Whether it is the run that commands mean when none is named. */
+  readonly newest: boolean;
+}
+export interface StatusOwner {
+  readonly pid: number;
+  readonly host: string;
+  readonly command: string;
+  readonly workers: number;
+}
+
+export interface StatusView {
+  readonly run: RunId;
+  readonly name: string;
+  readonly file: string;
+  readonly newest: boolean;
+  readonly state: RunState;
+  readonly now: Instant;
+  readonly submittedAt: Instant;
+  readonly endedAt?: Instant;
+  readonly owner?: StatusOwner;
+  readonly counts: Counts;
+  readonly total: number;
+  readonly running: readonly RunningTask[];
+  /** In the order of `WAIT_REASONS`, none that is empty. */
+  readonly waiting: readonly WaitingGroup[];
+  readonly failed: readonly FailedTask[];
+  /** Ready tasks by priority. */
+  readonly queue: Readonly<Record<Priority, number>>;
+  readonly resources: readonly { readonly name: string; readonly used: number; readonly capacity: number }[];
+}
+
+/** `interrupted`: it has not ended, and nobody schedules it. */
+export type RunState = "running" | "cancelling" | "interrupted" | RunOutcome;
+
+export interface RunningTask {
+  readonly task: TaskId;
+  readonly attempt: number;
+  readonly worker: WorkerId;
+  readonly state: "claimed" | "running";
+  readonly since: Instant;
+  readonly deadline: Instant;
+  readonly stopping?: StopReason["kind"];
+}
+export interface WaitingGroup {
+  readonly reason: WaitReason;
+  /** Oldest first; those that do not know since when come last, in the order of the plan. */
+  readonly tasks: readonly WaitingTask[];
+}
+export interface WaitingTask {
+  readonly task: TaskId;
+  readonly since?: Instant;
+  readonly wait: Wait;
+}
+export interface FailedTask {
+  readonly task: TaskId;
+  readonly at: Instant;
+  readonly attempt: number;
+  readonly outcome: Outcome;
+  readonly reason: FailReason;
+  readonly log: string;
+  /** How many tasks were skipped because of it, near or far. */
+  readonly skipped: number;
+}
+
+export function statusOf(input: StatusInput): StatusView {
+  const { run, now, owner, logOf } = input;
+  const { manifest, status } = run;
+  const queue: Record<Priority, number> = Object.fromEntries(PRIORITIES.map((lane) => [lane, 0])) as never;
+  const running: RunningTask[] = [];
+  const failed: FailedTask[] = [];
+  const skipped = skippedBy(run);
+  for (const task of run.tasks) {
+    const { spec, attempt } = task;
+    const of = task.status;
+    if (of.state === "ready") queue[spec.priority]++;
+    else if (of.state === "running" || of.state === "claimed") running.push(runningTask(task, of));
+    else if (of.state === "failed") {
+      const { at, outcome, reason } = of;
+      const log = logOf(spec.id, attempt);
+      failed.push({ task: spec.id, at, attempt, outcome, reason, log, skipped: skipped.get(task)?.length ?? 0 });
+    }
+  }
+  return {
+    run: manifest.id,
+    name: manifest.name,
+    file: manifest.file,
+    newest: input.newest,
+    state: runState(run, owner !== undefined),
+    now,
+    submittedAt: manifest.submittedAt,
+    ...(status.state !== "active" && { endedAt: status.at }),
+    ...(owner !== undefined && { owner }),
+    counts: { ...run.counts },
+    total: run.tasks.length,
+    running: running.sort((a, b) => a.since - b.since),
+    waiting: remaining(run) === 0 ? [] : groupWaiting(input),
+    failed: failed.sort((a, b) => a.at - b.at),
+    queue,
+    resources: input.resources.map(({ name, capacity, free }) => ({ name, capacity, used: capacity - free })),
+  };
+}
+
+export function runState({ status, cancelling }: Pick<Run, "status" | "cancelling">, owned: boolean): RunState {
+  if (status.state === "finished") return status.outcome;
+  if (status.state === "stalled") return "deadlock";
+  if (!owned) return "interrupted";
+  return cancelling ? "cancelling" : "running";
+}
+
+function runningTask(
+  { spec, attempt }: Task,
+  { lease, state, since, stopping }: Extract<Task["status"], { lease: unknown }>,
+): RunningTask {
+  const { worker, deadline } = lease;
+  const stop = stopping === undefined ? {} : { stopping: stopping.kind };
+  return { task: spec.id, attempt, worker, state, since, deadline, ...stop };
+}
+
+function groupWaiting({ run, waitOf }: StatusInput): readonly WaitingGroup[] {
+  const groups = new Map<WaitReason, WaitingTask[]>();
+  for (const task of run.tasks) {
+    const wait = waitOf(task);
+    if (wait === undefined) continue;
+    const { status } = task;
+    const since = status.state === "ready" ? status.since : status.state === "parked" ? status.at : undefined;
+    const waiting: WaitingTask = { task: task.spec.id, wait, ...(since !== undefined && { since }) };
+    const known = groups.get(wait.reason);
+    if (known === undefined) groups.set(wait.reason, [waiting]);
+    else known.push(waiting);
+  }
+  return WAIT_REASONS.flatMap((reason) => {
+    const tasks = groups.get(reason);
+    return tasks === undefined ? [] : [{ reason, tasks: tasks.sort((a, b) => sortTime(a) - sortTime(b)) }];
+  });
+}
+
+const sortTime = ({ since }: WaitingTask): Instant => since ?? instant(Number.MAX_SAFE_INTEGER);
+
+/** For programs: everything, uncut. */
+export function statusJson(view: StatusView): object {
+  const { now } = view;
+  const aged = (since: Instant): object => ({ since: iso(since), age_ms: now - since });
+  return {
+    run: view.run,
+    name: view.name,
+    file: view.file,
+    state: view.state,
+    at: iso(now),
+    submitted_at: iso(view.submittedAt),
+    ended_at: view.endedAt === undefined ? null : iso(view.endedAt),
+    owner: view.owner ?? null,
+    tasks: { total: view.total, ...view.counts },
+    running: view.running.map(({ since, deadline, ...task }) => ({ ...task, ...aged(since), deadline: iso(deadline) })),
+    waiting: view.waiting.map(({ reason, tasks }) => ({
+      reason,
+      count: tasks.length,
+      tasks: tasks.map(({ task, since, wait }) => ({
+        task,
+        ...(since !== undefined && aged(since)),
+        wait: waitJson(wait),
+      })),
+    })),
+    failed: view.failed.map(({ at, outcome, attempt, ...task }) => ({
+      ...task,
+      at: iso(at),
+      attempts: attempt,
+      outcome: outcomeJson(outcome),
+    })),
+    queue: view.queue,
+    resources: view.resources,
+  };
+}

@@ -1,0 +1,149 @@
+/** Text that others wrote, made fit for a terminal: nothing in it can move a cursor, and its width is known in columns. */
+
+/** Cannot act on a terminal and mean what they say: the fast way for nearly all text. */
+const PLAIN = /^[\x20-\x7e]*$/;
+/**
+ * Controls of both sets, halves of characters, and what cannot be seen but changes the order of what can: bidirectional
+ * marks, separators of lines, joiners of words. Joiners inside emoji stay.
+ */
+const HARMFUL = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
+/** Colours and cursor movements that programs write into their logs; without them the text reads as it was meant. */
+const STYLING = new RegExp(`${String.fromCharCode(0x1b)}\\[[0-?]*[ -/]*[@-~]`, "g");
+
+/** One line in which every control character stands as text: `\x1b`, `\r`, `\u202e`. A tab is two spaces. */
+export function neutralize(text: string): string {
+  return PLAIN.test(text) ? text : text.replace(HARMFUL, spellOut);
+}
+
+/** As `neutralize`, for text of several lines: the line ends stay. */
+export const neutralizeLines = (text: string): string => text.split(/\r?\n/).map(neutralize).join("\n");
+
+/** What a program's line looks like to its reader: without its colours, and only what a progress bar showed last. */
+export function lastShown(line: string): string {
+  const shown = line
+    .replace(/[\r\n]+$/, "")
+    .split("\r")
+    .at(-1) as string;
+  return neutralize(shown.replace(STYLING, ""));
+}
+
+const NAMED: Readonly<Record<string, string>> = { "\t": "  ", "\n": "\\n", "\r": "\\r" };
+
+function spellOut(char: string): string {
+  const code = char.codePointAt(0) as number;
+  return NAMED[char] ?? (code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`);
+}
+
+const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
+
+/**
+ * Western letters and our own signs: each is a grapheme by itself and one column wide. Nearly all that is not plain is this,
+ * and it spares the segmenter, which takes 20 ms to make: more than everything else that `rota status` does.
+ */
+const SIMPLE =
+  /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2190-\u2193\u21bb\u2298\u23f8\u2500-\u25fc\u2714\u2716]*$/;
+
+let segmenter: Intl.Segmenter | undefined;
+
+function* graphemes(text: string): Iterable<string> {
+  if (SIMPLE.test(text)) return yield* text;
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  for (const { segment } of segmenter.segment(text)) yield segment;
+}
+
+/** East Asian wide and full-width characters; emoji are found by their own property. */
+const WIDE =
+  /^[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]/u;
+const EMOJI = /^\p{Emoji_Presentation}|\ufe0f/u;
+const INVISIBLE = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
+
+/** How many columns a terminal gives to neutralised text. */
+export function displayWidth(text: string): number {
+  if (SIMPLE.test(text)) return text.length;
+  let width = 0;
+  for (const segment of graphemes(text)) width += graphemeWidth(segment);
+  return width;
+}
+
+function graphemeWidth(grapheme: string): number {
+  if (grapheme.length === 1 && grapheme < "\u0300") return 1;
+  if (INVISIBLE.test(grapheme)) return 0;
+  return EMOJI.test(grapheme) || WIDE.test(grapheme) ? 2 : 1;
+}
+
+const ELLIPSIS = "…";
+
+/** At most `width` columns; what was cut shows as an ellipsis. Takes neutralised text. */
+export function truncate(text: string, width: number): string {
+  if (text.length <= width && PLAIN.test(text)) return text;
+  if (displayWidth(text) <= width) return text;
+  if (width <= 0) return "";
+  let kept = "";
+  let left = width - 1;
+  for (const segment of graphemes(text)) {
+    left -= graphemeWidth(segment);
+    if (left < 0) break;
+    kept += segment;
+  }
+  return kept + ELLIPSIS;
+}
+
+/** Lines of at most `width` columns, broken between words; the first may have less room. A longer word stands alone. */
+export function wrapWords(text: string, width: number, first = width): string[] {
+  const lines = [""];
+  let room = first;
+  for (const word of neutralize(text).split(" ")) {
+    const last = lines.at(-1) as string;
+    const size = displayWidth(word);
+    if (last !== "" && size + 1 > room) {
+      lines.push(word);
+      room = width - size;
+    } else {
+      lines[lines.length - 1] = last === "" ? word : `${last} ${word}`;
+      room -= last === "" ? size : size + 1;
+    }
+  }
+  return lines;
+}
+
+/** Our own signs and what stands for each where the terminal does not speak UTF-8: as wide, so that nothing moves. */
+const ASCII: Readonly<Record<string, string>> = {
+  "✔": "+",
+  "✖": "x",
+  "●": "*",
+  "○": "o",
+  "◌": ".",
+  "↻": "~",
+  "‖": "=",
+  "⊘": "-",
+  "·": "-",
+  "…": "~",
+  "—": "-",
+  "×": "x",
+  "→": ">",
+  "←": "<",
+  "█": "#",
+  "▒": "%",
+  "░": ".",
+  "━": "=",
+  "╍": ">",
+  "╳": "x",
+  "╌": ":",
+  "─": "-",
+  "│": "|",
+  "╵": "'",
+  "┴": "+",
+};
+
+/**
+ * Only ASCII, and just as wide. In a terminal of another encoding the bytes of an accented letter may be control characters,
+ * so what has no sign of its own becomes a question mark.
+ */
+export function toAscii(text: string): string {
+  if (PLAIN.test(text)) return text;
+  let ascii = "";
+  for (const segment of graphemes(text)) {
+    ascii += PLAIN.test(segment) ? segment : (ASCII[segment] ?? "?".repeat(graphemeWidth(segment)));
+  }
+  return ascii;
+}

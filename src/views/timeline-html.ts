@@ -1,0 +1,72 @@
+/** The timeline as a page of its own: the picture, and every attempt in a table. Nothing is loaded and nothing runs. */
+import { formatDuration, type Instant, millis } from "../domain/time.ts";
+import { escapeMarkup } from "./markup.ts";
+import { grouped, iso } from "./moment.ts";
+import { beginOf, type Timeline, type TimelineAttempt } from "./timeline.ts";
+import { timelineSvg } from "./timeline-svg.ts";
+
+/** Longer tables are for programs, which have `--json`. */
+const ROWS_MAX = 2_000;
+
+export function timelineHtml(timeline: Timeline): string {
+  const { name, state, run, attempts, from } = timeline;
+  const shown = attempts.slice(0, ROWS_MAX);
+  const left = attempts.length - shown.length;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeMarkup(`${name}: ${state}`)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<figure>
+${timelineSvg(timeline, { bare: true })}
+</figure>
+<table>
+<thead><tr><th>Task</th><th class="n">Attempt</th><th>Worker</th><th class="n">Began</th><th class="n">Took</th><th>End</th></tr></thead>
+<tbody>
+${shown.map((attempt) => rowOf(attempt, timeline)).join("\n")}
+</tbody>
+</table>
+${left > 0 ? `<p>${grouped(left)} more attempts are not listed; <code>rota timeline ${escapeMarkup(run)} --json</code> has them all.</p>\n` : ""}<p>Times count from ${escapeMarkup(iso(from))}.</p>
+</main>
+</body>
+</html>
+`;
+}
+
+function rowOf(attempt: TimelineAttempt, { from, to }: Timeline): string {
+  const since = (at: Instant): string => formatDuration(millis(at - from));
+  const begin = beginOf(attempt);
+  const took = formatDuration(millis((attempt.endedAt ?? to) - begin));
+  const how =
+    attempt.outcome === undefined || attempt.end === "succeeded" ? attempt.end : `${attempt.end}: ${attempt.outcome}`;
+  const critical = attempt.critical ? ` class="critical"` : "";
+  return (
+    `<tr${critical}><td>${escapeMarkup(attempt.task)}</td><td class="n">${attempt.attempt}</td><td>${escapeMarkup(attempt.worker)}</td>` +
+    `<td class="n">${since(begin)}</td><td class="n">${took}</td><td><span class="dot ${attempt.end}"></span>${escapeMarkup(how)}</td></tr>`
+  );
+}
+
+const STYLE = `
+:root{color-scheme:light dark;--ground:#fff;--ink:#1f2328;--quiet:#656d76;--rule:#e6eaef;--good:#2a8f4f;--bad:#cf222e;--warn:#b7791f;--busy:#1f6feb;--dull:#8c959f;--path:#8250df}
+@media(prefers-color-scheme:dark){:root{--ground:#0d1117;--ink:#e6edf3;--quiet:#8d96a0;--rule:#21262d;--good:#2ea043;--bad:#f85149;--warn:#d29922;--busy:#388bfd;--dull:#6e7681;--path:#c297ff}}
+body{margin:0;background:var(--ground);color:var(--ink);font:14px/1.5 ui-sans-serif,system-ui,-apple-system,"Segoe UI",sans-serif}
+main{max-width:1200px;margin:0 auto;padding:16px 24px 48px}
+figure{margin:0 -24px 24px;overflow-x:auto}
+figure svg{display:block;max-width:100%;height:auto}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+th{text-align:left;font-weight:600;color:var(--quiet)}
+th,td{padding:5px 12px 5px 0;border-bottom:1px solid var(--rule)}
+.n{text-align:right}
+.critical td:first-child{font-weight:600;color:var(--path)}
+.dot{display:inline-block;width:8px;height:8px;border-radius:50%;margin-right:8px;background:var(--dull)}
+.dot.succeeded{background:var(--good)}.dot.failed{background:var(--bad)}.dot.running{background:var(--busy)}
+.dot.retried,.dot.lost,.dot.parked{background:var(--warn)}
+p{color:var(--quiet)}
+`.replaceAll("\n", "");

@@ -1,0 +1,157 @@
+/** What ran when and where: the attempts of a run, from its ledger. Text, SVG and HTML are drawn from this one model. */
+import { realizedPath } from "../domain/estimate.ts";
+import { type Event, isTaskEvent, type TaskEvent } from "../domain/event.ts";
+import type { TaskNo } from "../domain/graph.ts";
+import type { RunId, TaskId, WorkerId } from "../domain/ids.ts";
+import { describeOutcome } from "../domain/outcome.ts";
+import { type Run, taskOf } from "../domain/run.ts";
+import { type Instant, instant } from "../domain/time.ts";
+import { unreachable } from "../std/invariant.ts";
+import { iso } from "./moment.ts";
+
+export const ATTEMPT_ENDS = [
+  "succeeded",
+  "failed",
+  "retried",
+  "lost",
+  "released",
+  "parked",
+  "cancelled",
+  "running",
+] as const;
+/** How an attempt ended for the task; `running` when it has not. */
+export type AttemptEnd = (typeof ATTEMPT_ENDS)[number];
+
+export interface TimelineAttempt {
+  readonly task: TaskId;
+  readonly attempt: number;
+  readonly worker: WorkerId;
+  readonly claimedAt: Instant;
+  /** Absent when it was claimed and never started. */
+  readonly startedAt?: Instant;
+  /** Absent while it goes on. */
+  readonly endedAt?: Instant;
+  readonly end: AttemptEnd;
+  /** In words: `exit code 1`. */
+  readonly outcome?: string;
+  /** Whether the run's length hung on it. */
+  readonly critical: boolean;
+}
+
+export interface Timeline {
+  readonly run: RunId;
+  readonly name: string;
+  readonly state: string;
+  readonly from: Instant;
+  /** The end of the run, or now. */
+  readonly to: Instant;
+  readonly tasks: number;
+  /** In order of their claims. */
+  readonly attempts: readonly TimelineAttempt[];
+  readonly workers: readonly WorkerId[];
+  /** The chain of tasks that decided when the run ended, first to last. Empty while it goes on. */
+  readonly criticalPath: readonly TaskId[];
+}
+
+/** An attempt as it is being read. */
+type Draft = Writable<Omit<TimelineAttempt, "critical">>;
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** `events`: those of the run, in order; events of other runs are passed over. */
+export function timelineOf(run: Run, events: Iterable<Event>, now: Instant): Timeline {
+  const { manifest, status } = run;
+  const drafts = readAttempts(run, events);
+  const path = status.state === "active" ? [] : realizedPath(run).map(({ task }) => taskOf(run, task).spec.id);
+  const critical = new Set(path);
+  const workers = [...new Set(drafts.map(({ worker }) => worker))];
+  return {
+    run: manifest.id,
+    name: manifest.name,
+    state: status.state === "finished" ? status.outcome : status.state === "stalled" ? "stalled" : "running",
+    from: manifest.submittedAt,
+    to: status.state === "active" ? instant(Math.max(now, manifest.submittedAt)) : status.at,
+    tasks: run.tasks.length,
+    attempts: drafts.map((draft) => ({ ...draft, critical: critical.has(draft.task) })),
+    workers: workers.sort((a, b) => a.localeCompare(b, "en", { numeric: true })),
+    criticalPath: path,
+  };
+}
+
+function readAttempts(run: Run, events: Iterable<Event>): readonly Draft[] {
+  const drafts: Draft[] = [];
+  const open = new Map<TaskNo, Draft>();
+  for (const event of events) {
+    if (event.run !== run.no || !isTaskEvent(event)) continue;
+    if (event.kind === "claimed") {
+      const { worker, attempt, at } = event;
+      const draft: Draft = { task: taskOf(run, event.task).spec.id, attempt, worker, claimedAt: at, end: "running" };
+      open.set(event.task, draft);
+      drafts.push(draft);
+      continue;
+    }
+    const draft = open.get(event.task);
+    if (draft === undefined) continue;
+    if (event.kind === "started") draft.startedAt = event.at;
+    const end = endOf(event);
+    if (end === undefined) continue;
+    draft.end = end;
+    draft.endedAt = event.at;
+    if ("outcome" in event && event.outcome !== undefined) draft.outcome = describeOutcome(event.outcome);
+    open.delete(event.task);
+  }
+  return drafts;
+}
+
+/** What the event makes of the attempt that is out, if it ends it. */
+function endOf({ kind }: TaskEvent): AttemptEnd | undefined {
+  switch (kind) {
+    case "succeeded":
+    case "failed":
+    case "retried":
+    case "released":
+    case "parked":
+    case "cancelled":
+      return kind;
+    case "expired":
+      return "lost";
+    case "claimed":
+    case "started":
+    case "lease_renewed":
+    case "stopping":
+    case "skipped":
+    case "requeued":
+    case "approved":
+    case "silent":
+    case "late_report_refused":
+      return undefined;
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** When it began to take its worker's time. */
+export const beginOf = ({ startedAt, claimedAt }: TimelineAttempt): Instant => startedAt ?? claimedAt;
+
+export const timelineJson = (timeline: Timeline): object => ({
+  run: timeline.run,
+  name: timeline.name,
+  state: timeline.state,
+  from: iso(timeline.from),
+  to: iso(timeline.to),
+  tasks: timeline.tasks,
+  workers: timeline.workers,
+  critical_path: timeline.criticalPath,
+  attempts: timeline.attempts.map(
+    ({ task, attempt, worker, claimedAt, startedAt, endedAt, end, outcome, critical }) => ({
+      task,
+      attempt,
+      worker,
+      claimed_at: iso(claimedAt),
+      started_at: startedAt === undefined ? null : iso(startedAt),
+      ended_at: endedAt === undefined ? null : iso(endedAt),
+      end,
+      ...(outcome !== undefined && { outcome }),
+      critical,
+    }),
+  ),
+});

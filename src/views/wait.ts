@@ -1,0 +1,173 @@
+/** Why something waits, in words: a phrase for lists, a sentence for one task, and an object for programs. */
+import type { Holder, Shortage, Some, TaskGlimpse, Wait, WaitReason } from "../domain/explanation.ts";
+import { describeOutcome } from "../domain/outcome.ts";
+import { formatBytes } from "../domain/size.ts";
+import type { ParkReason } from "../domain/task.ts";
+import { between, formatDuration, type Instant } from "../domain/time.ts";
+import { unreachable } from "../std/invariant.ts";
+import { age, iso, plural } from "./moment.ts";
+import { outcomeJson } from "./outcome.ts";
+
+/** What people call each reason. */
+export const REASON_TITLES: Readonly<Record<WaitReason, string>> = {
+  needs: "for other tasks",
+  gate: "for approval",
+  paused: "paused",
+  "backing-off": "backing off",
+  "no-match": "impossible here",
+  hazard: "for files",
+  resources: "for resources",
+  capacity: "for a worker",
+  parked: "parked",
+};
+
+const PARK_WORDS: Readonly<Record<ParkReason, string>> = {
+  poison: "its workers died again and again",
+  starved: "nobody came for it",
+  attention: "its failure needs a person",
+};
+
+/** A few words for a list, without the subject: `for build, lint and 3 more`. */
+export function waitPhrase(wait: Wait, now: Instant): string {
+  switch (wait.reason) {
+    case "needs":
+      return `needs ${names(wait.blockers, ({ task }) => task, 2)}`;
+    case "gate":
+      return `needs approval: ${wait.prompt}`;
+    case "paused":
+      return `paused by ${wait.asked.by}`;
+    case "backing-off":
+      return `tries again in ${formatDuration(between(now, wait.until))}`;
+    case "no-match":
+      return [
+        ...(wait.missing.length > 0 ? [`no worker has ${wait.missing.join(", ")}`] : []),
+        ...wait.tooMuch.map(tooMuchPhrase),
+      ].join(", ");
+    case "hazard":
+      return `${wait.path} is in use by ${wait.holder.task}`;
+    case "resources":
+      return wait.short
+        .map(({ name, asked, free }) => `${name}: asks ${amount(name, asked)}, ${amount(name, free)} free`)
+        .join("; ");
+    case "capacity":
+      if (wait.workers === 0) return "no scheduler is running";
+      return wait.idle > 0 ? "about to start" : `all ${plural(wait.workers, "worker")} busy`;
+    case "parked":
+      return PARK_WORDS[wait.why];
+    default:
+      return unreachable(wait);
+  }
+}
+
+const tooMuchPhrase = ({ name, asked, capacity }: { name: string; asked: number; capacity: number }): string =>
+  `asks for ${amount(name, asked)} ${name} but there is only ${amount(name, capacity)}`;
+
+/** A whole sentence about the task, without its name: `waits for 2 tasks: build (running for 12s), lint (ready)`. */
+export function waitSentence(wait: Wait, now: Instant): string {
+  switch (wait.reason) {
+    case "needs":
+      return `waits for ${plural(wait.blockers.total, "task")}: ${names(wait.blockers, (each) => glimpsePhrase(each, now), 5)}.`;
+    case "gate":
+      return `waits for a person to approve it: ${wait.prompt}`;
+    case "paused":
+      return `is paused by ${wait.asked.by}${wait.asked.why === undefined ? "" : `: ${wait.asked.why}`}.`;
+    case "backing-off": {
+      const after = wait.after === undefined ? "its last attempt" : `its last attempt (${describeOutcome(wait.after)})`;
+      return `backs off after ${after}, and may go again in ${formatDuration(between(now, wait.until))}.`;
+    }
+    case "no-match":
+      return `can never start here: ${waitPhrase(wait, now)}.`;
+    case "hazard": {
+      const holder = glimpsePhrase(wait.holder, now);
+      return `waits for files: it would ${HAZARD_VERBS[wait.kind][0]} ${wait.path}, which ${holder} ${HAZARD_VERBS[wait.kind][1]}.`;
+    }
+    case "resources":
+      return `waits for resources: ${wait.short.map((short) => shortagePhrase(short, now)).join("; ")}.`;
+    case "capacity":
+      if (wait.workers === 0) return "is ready, but no scheduler is running.";
+      if (wait.idle > 0) return "is ready and about to start.";
+      return `is ready, but ${wait.workers === 1 ? "the only worker is" : `all ${wait.workers} workers are`} busy.`;
+    case "parked":
+      return `was parked ${age(wait.since, now)} ago: ${PARK_WORDS[wait.why]}.`;
+    default:
+      return unreachable(wait);
+  }
+}
+
+const HAZARD_VERBS = {
+  "write-write": ["write", "writes"],
+  "read-write": ["read", "writes"],
+  "write-read": ["write", "reads"],
+} as const;
+
+function shortagePhrase({ name, asked, free, capacity, holders }: Shortage, now: Instant): string {
+  const numbers = `it asks for ${amount(name, asked)} ${name}, ${amount(name, free)} of ${amount(name, capacity)} is free`;
+  const held = (each: Holder): string => `${each.task} holds ${amount(name, each.amount)}${sinceText(each, now)}`;
+  return holders.total === 0 ? numbers : `${numbers} (${names(holders, held, 3)})`;
+}
+
+/** `build (running for 12s on local/1)`. */
+const glimpsePhrase = (glimpse: TaskGlimpse, now: Instant): string => {
+  const where = glimpse.worker === undefined ? "" : ` on ${glimpse.worker}`;
+  return `${glimpse.task} (${glimpse.state}${sinceText(glimpse, now)}${where})`;
+};
+
+/** `build (running for 12s)`. */
+export const shortPhrase = (glimpse: TaskGlimpse, now: Instant): string =>
+  `${glimpse.task} (${glimpse.state}${sinceText(glimpse, now)})`;
+
+const sinceText = ({ since }: TaskGlimpse, now: Instant): string =>
+  since === undefined ? "" : ` for ${age(since, now)}`;
+
+/** `a, b and 3 more`. */
+export function names<T>({ first, total }: Some<T>, as: (each: T) => string, most: number): string {
+  const shown = first.slice(0, most).map(as);
+  const more = total - shown.length;
+  return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
+}
+
+/** An amount of a resource, in the unit people think in. */
+export function amount(name: string, value: number): string {
+  if (name === "memory") return formatBytes(value);
+  return name === "cpu" ? String(value / 1_000) : String(value);
+}
+
+/** For programs: the reason code and its evidence. */
+export function waitJson(wait: Wait): object {
+  switch (wait.reason) {
+    case "needs":
+      return {
+        reason: wait.reason,
+        blockers: wait.blockers.first.map(glimpseJson),
+        blockers_total: wait.blockers.total,
+      };
+    case "backing-off":
+      return { reason: wait.reason, until: iso(wait.until), ...(wait.after && { after: outcomeJson(wait.after) }) };
+    case "hazard":
+      return { ...wait, holder: glimpseJson(wait.holder) };
+    case "resources":
+      return { reason: wait.reason, short: wait.short.map(shortageJson) };
+    case "no-match":
+      return { reason: wait.reason, missing: wait.missing, too_much: wait.tooMuch };
+    case "parked":
+      return { reason: wait.reason, why: wait.why, since: iso(wait.since) };
+    case "paused":
+      return { reason: wait.reason, ...wait.asked };
+    case "gate":
+    case "capacity":
+      return wait;
+    default:
+      return unreachable(wait);
+  }
+}
+
+const shortageJson = ({ holders, ...rest }: Shortage): object => ({
+  ...rest,
+  holders: holders.first.map(({ amount: taken, ...holder }) => ({ ...glimpseJson(holder), amount: taken })),
+  holders_total: holders.total,
+});
+
+export const glimpseJson = ({ since, ...rest }: TaskGlimpse): object => ({
+  ...rest,
+  ...(since !== undefined && { since: iso(since) }),
+});

@@ -1,0 +1,261 @@
+/** Why a task is where it is: a sentence, the numbers behind it, and what to do about it. */
+import type { Explanation, Gate, Unblock } from "../domain/explanation.ts";
+import { describeOutcome } from "../domain/outcome.ts";
+import { between, formatDuration, type Instant, millis } from "../domain/time.ts";
+import { unreachable } from "../std/invariant.ts";
+import { type Line, lineWidth, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
+import { age, iso, plural, timeOfDay } from "./moment.ts";
+import { commandLines } from "./next.ts";
+import { outcomeJson } from "./outcome.ts";
+import { STATE_SIGNS } from "./sign.ts";
+import { wrapWords } from "./text.ts";
+import { amount, glimpseJson, names, shortPhrase, waitJson, waitSentence } from "./wait.ts";
+
+export interface WhyOptions {
+  readonly columns: number;
+  /** Whether its run is the one that commands mean when none is named. */
+  readonly newest: boolean;
+}
+
+export function whyText(explanation: Explanation, { columns, newest }: WhyOptions, theme: Theme): string[] {
+  const { title, at } = explanation;
+  const facts = factsOf(explanation, theme);
+  const gates = explanation.gates.map((gate) => gateRow(gate, at));
+  const here = newest ? "" : ` --run ${explanation.run}`;
+  const next = commandLines(nextCommands(explanation).map(([command, purpose]) => [`${command}${here}`, purpose]));
+  const sections: Line[][] = [
+    [...answerOf(explanation, columns), ...(title === undefined ? [] : [[quiet(`  ${title}`)]])],
+    table(gates, { columns: [{}, {}, { shrinkTo: 20 }], width: columns }),
+    table(facts, { columns: [{}, { shrinkTo: 20 }], width: columns }),
+    next,
+  ];
+  return paintSections(sections, theme, columns);
+}
+
+/** The answer is never cut: it goes on below itself. */
+function answerOf(explanation: Explanation, columns: number): Line[] {
+  const { state, task } = explanation;
+  const head: Line = [STATE_SIGNS[state], " ", strong(task), " "];
+  const [first = "", ...rest] = wrapWords(verdictOf(explanation), columns - 2, columns - lineWidth(head));
+  return [[...head, first], ...rest.map((text): Line => ["  ", text])];
+}
+
+/** What is the case, as the end of a sentence that begins with the task. */
+function verdictOf({ wait, state, holding, outcome, failReason, because, at, attempt, since }: Explanation): string {
+  if (wait !== undefined) return waitSentence(wait, at);
+  switch (state) {
+    case "claimed":
+    case "running": {
+      const verb = state === "running" ? "is running" : "is about to start";
+      const stopping = holding?.stopping === undefined ? "" : `; it is being stopped (${holding.stopping.kind})`;
+      return `${verb} on ${holding?.worker} for ${age(since ?? at, at)}, attempt ${attempt}${stopping}.`;
+    }
+    case "succeeded":
+      return attempt === 0
+        ? "was done by an earlier run."
+        : `succeeded${outcome ? ` in ${formatDuration(outcome.durationMs)}` : ""}, ${ago(since, at)}.`;
+    case "failed":
+      return `failed: ${outcome ? describeOutcome(outcome) : ""}${failReason === "abandoned" ? `, after ${plural(attempt, "attempt")}` : ", which is not worth another attempt"}.`;
+    case "cancelled":
+      return `was cancelled ${ago(since, at)}.`;
+    case "skipped": {
+      const chain = because ?? [];
+      const root = chain.at(-1);
+      const through =
+        chain.length > 1
+          ? `, through ${chain
+              .slice(0, -1)
+              .map(({ task }) => task)
+              .join(", ")}`
+          : "";
+      return `was skipped, because ${root?.task} ${root?.state === "cancelled" ? "was cancelled" : "failed"}${through}.`;
+    }
+    case "blocked":
+    case "ready":
+    case "parked":
+      return `is ${state}.`;
+    default:
+      return unreachable(state);
+  }
+}
+
+const ago = (since: Instant | undefined, now: Instant): string =>
+  since === undefined ? "some time ago" : `${age(since, now)} ago`;
+
+/** Open or closed, what it is about, and by which numbers. */
+function gateRow(gate: Gate, now: Instant): Line[] {
+  const [name, numbers] = gateWords(gate, now);
+  return [[gate.open ? toned("good", "✔") : toned("bad", "✖")], [name], [gate.open ? quiet(numbers) : numbers]];
+}
+
+function gateWords(gate: Gate, now: Instant): readonly [string, string] {
+  switch (gate.gate) {
+    case "needs":
+      return ["needs", `${gate.met} of ${gate.total} met`];
+    case "approval":
+      return ["approval", gate.open ? "given" : `asked for: ${gate.prompt}`];
+    case "pause":
+      return ["pause", "nothing new is started"];
+    case "back-off":
+      return ["back-off", gate.open ? "over" : `ends in ${formatDuration(between(now, gate.until))}`];
+    case "capabilities":
+      return [
+        "capabilities",
+        gate.open ? `${gate.total} of ${gate.total} there` : `nobody has ${gate.missing.join(", ")}`,
+      ];
+    case "files":
+      return [
+        "files",
+        gate.open ? `nobody is in the way of ${fileWords(gate)}` : `somebody is in the way of ${fileWords(gate)}`,
+      ];
+    case "resource": {
+      const { name, asked, free, capacity, scope } = gate;
+      const numbers = `asks for ${amount(name, asked)}, ${amount(name, free)} of ${amount(name, capacity)} free`;
+      return [name, scope === "plan" ? `${numbers} in this plan` : numbers];
+    }
+    case "workers":
+      return ["workers", gate.total === 0 ? "no scheduler is running" : `${gate.idle} of ${gate.total} idle`];
+    default:
+      return unreachable(gate);
+  }
+}
+
+const fileWords = ({ reads, writes }: { reads: number; writes: number }): string =>
+  [reads > 0 ? `${reads} read` : "", writes > 0 ? `${writes} written` : ""].filter((part) => part !== "").join(", ");
+
+function factsOf(explanation: Explanation, theme: Theme): Line[][] {
+  const { at, roots, unblock, position, priority, rank, rankUnit, estimate, holding, failures, attemptsMax } =
+    explanation;
+  const { wait, state } = explanation;
+  const facts: Line[][] = [];
+  const add = (name: string, text: string): void => void facts.push([[quiet(name)], [text]]);
+  if (roots !== undefined && wait?.reason === "needs" && !sameTasks(roots, wait.blockers)) {
+    add(
+      "it hangs on",
+      names(roots, (each) => shortPhrase(each, at), 3),
+    );
+  }
+  if (unblock !== undefined) add("expected", unblockWords(unblock, at, theme));
+  if (position !== undefined && wait?.reason !== "no-match")
+    add("in line", `${position.place} of ${position.of} ready at ${priority} priority`);
+  if (wait !== undefined && rank > 0) {
+    add(
+      "rank",
+      rankUnit === "ms"
+        ? `${formatDuration(millis(rank))} to the end of the plan`
+        : `${plural(rank, "step")} to the end of the plan`,
+    );
+  }
+  if (estimate !== undefined && (wait !== undefined || holding !== undefined)) {
+    add("estimate", `${formatDuration(estimate.ms)} (${ESTIMATE_WORDS[estimate.source]})`);
+  }
+  if (holding?.timeoutAt !== undefined) add("time-out", `in ${formatDuration(between(at, holding.timeoutAt))}`);
+  if (holding !== undefined) add("lease", `ends in ${formatDuration(between(at, holding.deadline))} unless renewed`);
+  if (failures > 0 && state !== "failed") add("failures", `${failures} of ${plural(attemptsMax, "attempt")} used`);
+  return facts;
+}
+
+const sameTasks = (a: { total: number; first: readonly { task: string }[] }, b: typeof a): boolean =>
+  a.total === b.total && a.first.every(({ task }, at) => b.first[at]?.task === task);
+
+const ESTIMATE_WORDS = {
+  plan: "from the plan",
+  observed: "what tasks of this run took so far",
+  typical: "what the plan says of other tasks",
+} as const;
+
+function unblockWords({ at, from }: Unblock, now: Instant, { timeZone }: Theme): string {
+  if (at <= now) return "at once";
+  const when = `in ${formatDuration(between(now, at))} (${timeOfDay(at, timeZone)})`;
+  switch (from) {
+    case "back-off":
+      return when;
+    case "estimate":
+      return `${when}, by the estimate of what runs`;
+    case "time-out":
+      return `${when} at the latest, by the time-out of what runs`;
+    case "path":
+      return `${when}, by the longest path before it`;
+    default:
+      return unreachable(from);
+  }
+}
+
+function nextCommands({ wait, state, task, roots, because }: Explanation): [string, string][] {
+  const root = because?.at(-1) ?? roots?.first[0];
+  switch (wait?.reason) {
+    case "gate":
+      return [[`rota approve ${task}`, "open the gate"]];
+    case "parked":
+      return [
+        [`rota logs ${task}`, "what the last attempt said"],
+        [`rota requeue ${task}`, "try it again, at no cost"],
+        [`rota cancel ${task}`, "give it up"],
+      ];
+    case "needs":
+      if (root === undefined) return [];
+      if (root.state === "running") return [[`rota logs ${root.task} -f`, "watch what it hangs on"]];
+      return [[`rota why ${root.task}`, "what it hangs on"]];
+    case "hazard":
+      return [[`rota logs ${wait.holder.task} -f`, "watch who holds the files"]];
+    case "no-match":
+      return [["rota doctor", "what this machine has"]];
+    case "backing-off":
+      return [[`rota logs ${task}`, "what the last attempt said"]];
+    case "capacity":
+      return wait.workers === 0 ? [["rota status", "how to go on with the run"]] : [];
+    case "resources": {
+      const holder = wait.short[0]?.holders.first[0];
+      return holder === undefined ? [] : [[`rota logs ${holder.task} -f`, `watch who holds ${wait.short[0]?.name}`]];
+    }
+    case "paused":
+      return [];
+    case undefined:
+      if (state === "failed")
+        return [
+          [`rota logs ${task}`, "what it said"],
+          ["rota retry", "run again what did not succeed"],
+        ];
+      if (state === "running") return [[`rota logs ${task} -f`, "watch it"]];
+      return root === undefined ? [] : [[`rota logs ${root.task}`, "what went wrong there"]];
+    default:
+      return unreachable(wait);
+  }
+}
+
+/** For programs: every number. */
+export function whyJson(explanation: Explanation): object {
+  const { run, task, title, at, state, since, attempt, failures, attemptsMax, priority } = explanation;
+  const { rank, rankUnit, estimate, position, wait, roots, gates, unblock, holding, outcome, failReason, because } =
+    explanation;
+  return {
+    run,
+    task,
+    ...(title !== undefined && { title }),
+    at: iso(at),
+    state,
+    ...(since !== undefined && { since: iso(since), age_ms: at - since }),
+    reason: wait?.reason ?? null,
+    ...(wait !== undefined && { wait: waitJson(wait) }),
+    ...(roots !== undefined && { roots: roots.first.map(glimpseJson), roots_total: roots.total }),
+    ...(unblock !== undefined && { unblock: { at: iso(unblock.at), in_ms: unblock.at - at, from: unblock.from } }),
+    gates: gates.map((gate) => (gate.gate === "back-off" ? { ...gate, until: iso(gate.until) } : gate)),
+    priority,
+    rank,
+    rank_unit: rankUnit,
+    ...(estimate !== undefined && { estimate_ms: estimate.ms, estimate_source: estimate.source }),
+    ...(position !== undefined && { position }),
+    attempt,
+    failures,
+    attempts_max: attemptsMax,
+    ...(holding !== undefined && {
+      worker: holding.worker,
+      lease_deadline: iso(holding.deadline),
+      ...(holding.timeoutAt !== undefined && { timeout_at: iso(holding.timeoutAt) }),
+      ...(holding.stopping !== undefined && { stopping: holding.stopping.kind }),
+    }),
+    ...(outcome !== undefined && { outcome: outcomeJson(outcome) }),
+    ...(failReason !== undefined && { fail_reason: failReason }),
+    ...(because !== undefined && { because: because.map(glimpseJson) }),
+  };
+}

@@ -1,0 +1,127 @@
+/** A scheduler on a manual clock, a store and a machine that the test controls; it can crash and come back. */
+import type { Event } from "../../src/domain/event.ts";
+import { workerId } from "../../src/domain/ids.ts";
+import { findTask, type Run, type RunManifest, type RunNo } from "../../src/domain/run.ts";
+import type { TaskSpec } from "../../src/domain/spec.ts";
+import type { Task, TaskState } from "../../src/domain/task.ts";
+import type { Secrets } from "../../src/effects/random.ts";
+import { Engine, type EngineOptions } from "../../src/engine/engine.ts";
+import type { Attempt } from "../../src/execute/executor.ts";
+import { openMemoryStore } from "../../src/store/memory/store.ts";
+import type { Request, Store } from "../../src/store/store.ts";
+import { manifest, owner } from "./builders.ts";
+import { ManualClock } from "./clock.ts";
+import { Machine } from "./machine.ts";
+
+export interface RigOptions extends Partial<Omit<EngineOptions, "workers">> {
+  readonly workers?: number;
+  readonly store?: Store;
+}
+
+export class Rig {
+  readonly clock = new ManualClock();
+  readonly machine = new Machine();
+  readonly store: Store;
+  engine!: Engine;
+  /** What the engine told its listeners, in order. */
+  readonly told: Event[] = [];
+  #options: EngineOptions;
+  #epochs = 0;
+
+  constructor({ store = openMemoryStore(), workers = 2, ...options }: RigOptions) {
+    this.store = store;
+    this.#options = { capacity: {}, capabilities: [], ...options, workers: slots(workers) };
+  }
+
+  /** A new scheduler takes the store over, whatever the old one is doing. */
+  async boot(options: RigOptions = {}): Promise<Engine> {
+    const { workers, ...rest } = options;
+    this.#options = { ...this.#options, ...rest, ...(workers !== undefined && { workers: slots(workers) }) };
+    const acquired = await this.store.acquire(owner(`boot ${++this.#epochs}`), () => false);
+    if (!acquired.ok) throw new Error("the store has an owner that lives");
+    this.engine = new Engine({
+      store: this.store,
+      epoch: acquired.value,
+      clock: this.clock,
+      secrets: countedSecrets(this.#epochs),
+      executor: this.machine.executor(),
+      attemptOf,
+      options: this.#options,
+    });
+    this.engine.listen((events) => this.told.push(...events));
+    await this.engine.open();
+    return this.engine;
+  }
+
+  /** Submits, and lets the first turns happen. */
+  async submit(specs: readonly TaskSpec[], rest: Partial<RunManifest> = {}): Promise<Run> {
+    return this.promised(this.engine.submit(manifest({ submittedAt: this.clock.now(), ...rest }), specs));
+  }
+
+  /** The scheduler is gone between two turns; what it started goes on. */
+  crash(): void {
+    this.engine.close();
+    this.machine.orphanAll();
+  }
+
+  /** A new scheduler goes on with the run. */
+  async resume(no: RunNo, options: RigOptions = {}): Promise<Run> {
+    await this.boot(options);
+    return this.promised(this.engine.resume(no));
+  }
+
+  /** Leaves a request and has the engine take it. */
+  async ask(request: Omit<Request, "at" | "by"> & { readonly by?: string }): Promise<void> {
+    await this.store.request({ by: "mo", at: this.clock.now(), ...request });
+    await this.promised(this.engine.takeRequests());
+  }
+
+  /** Lets things happen until nothing is left to do now, and gives what the promise was kept with. */
+  async promised<T>(promise: Promise<T>): Promise<T> {
+    const [result] = await Promise.all([promise, this.clock.settle()]);
+    await this.clock.settle();
+    return result;
+  }
+
+  async kinds(): Promise<readonly string[]> {
+    return (await this.store.events({})).map(({ kind }) => kind);
+  }
+  async eventsOf(run: Run, id: string): Promise<readonly Event[]> {
+    return this.store.events({ run: run.no, task: find(run, id).no });
+  }
+}
+
+export async function openRig(options: RigOptions = {}): Promise<Rig> {
+  const rig = new Rig(options);
+  await rig.boot();
+  return rig;
+}
+
+export function find(run: Run, id: string): Task {
+  const found = findTask(run, id as TaskSpec["id"]);
+  if (found === undefined) throw new Error(`there is no task ${id}`);
+  return found;
+}
+
+/** `{ a: "ready", b: "blocked" }`. */
+export const statesOf = (run: Run): Record<string, TaskState> =>
+  Object.fromEntries(run.tasks.map(({ spec, status }) => [spec.id, status.state]));
+
+const slots = (count: number) => Array.from({ length: count }, (_, index) => workerId(`w${index + 1}`));
+
+const attemptOf = ({ manifest: { id } }: Run, { spec, attempt }: Task): Attempt => ({
+  run: id,
+  task: spec.id,
+  fence: attempt,
+  command: spec.run,
+  cwd: "/",
+  env: spec.env,
+  priority: spec.priority,
+  log: "/log",
+});
+
+/** Secrets that are the same every time, and different after every boot. */
+function countedSecrets(boot: number): Secrets {
+  let count = 0;
+  return { token: () => `token ${boot}.${++count}`, seed: () => 7, suffix: () => "abc123" };
+}

@@ -1,0 +1,59 @@
+/** Stores with something in the way, so that a test can look between two moments that are usually one. */
+import { err } from "../../src/std/result.ts";
+import type { Batch, Store } from "../../src/store/store.ts";
+
+/** Commits wait until they are let through. */
+export interface GatedStore extends Store {
+  /** What waits to be committed. */
+  readonly waiting: readonly Batch[];
+  /** Lets what waits through, and everything after it. */
+  open(): void;
+  close(): void;
+  /** From now on every commit ends like this. */
+  break(how: Error | "ownership-lost"): void;
+  /** The scheduler dies in this commit: before it was written, or after, but before anybody could know. */
+  crashAt(commit: number, how: "lost" | "written"): void;
+  /** What was committed, in order. */
+  readonly committed: readonly Batch[];
+}
+
+export function gatedStore(store: Store): GatedStore {
+  let gate: PromiseWithResolvers<void> | undefined;
+  let broken: Error | "ownership-lost" | undefined;
+  let crash: { readonly at: number; readonly how: "lost" | "written" } | undefined;
+  let commits = 0;
+  const waiting: Batch[] = [];
+  const committed: Batch[] = [];
+  return {
+    ...store,
+    waiting,
+    committed,
+    async commit(batch) {
+      waiting.push(batch);
+      await gate?.promise;
+      waiting.splice(waiting.indexOf(batch), 1);
+      if (broken === "ownership-lost") return err(broken);
+      if (broken !== undefined) throw broken;
+      const dies = ++commits === crash?.at;
+      if (dies && crash?.how === "lost") throw new Error("crashed");
+      const result = await store.commit(batch);
+      if (dies) throw new Error("crashed");
+      if (result.ok) committed.push(batch);
+      return result;
+    },
+    open() {
+      gate?.resolve();
+      gate = undefined;
+    },
+    close() {
+      gate ??= Promise.withResolvers();
+    },
+    break(how) {
+      broken = how;
+    },
+    crashAt(at, how) {
+      crash = { at, how };
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,140 @@
+import { resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { LAWS, readTree } from "./tidy.ts";
+
+describe("this tree", () => {
+  const tree = readTree(resolve(import.meta.dirname, ".."));
+
+  test("is really looked at", () => {
+    expect([...tree.keys()]).toContain("test/tidy.ts");
+    expect([...tree.keys()].filter((path) => path.startsWith("src/")).length).toBeGreaterThan(0);
+  });
+
+  test.each(Object.entries(LAWS))("%s", (_, check) => {
+    expect(check(tree)).toEqual([]);
+  });
+});
+
+/** What the laws say about files given as path → text. */
+const complaints = (files: Record<string, string>): string[] => {
+  const tree = new Map(Object.entries(files));
+  return Object.values(LAWS).flatMap((check) => check(tree));
+};
+
+describe("the law of layers", () => {
+  test.each([
+    ["a plain import", `import { tick } from "../engine/tick.ts";`],
+    ["an import of types", `import type { Tick } from "../engine/tick.ts";`],
+    ["an import over several lines", `import {\n  tick,\n} from "../engine/tick.ts";`],
+    ["an import for its effect", `import "../engine/tick.ts";`],
+    ["a dynamic import", `const engine = await import("../engine/tick.ts");`],
+    ["a type taken by import()", `type Tick = import("../engine/tick.ts").Tick;`],
+    ["a re-export", `export * from "../engine/tick.ts";`],
+  ])("sees %s", (_, text) => {
+    expect(complaints({ "src/decide/retry.ts": text })).toEqual([
+      "src/decide/retry.ts: imports src/engine/tick.ts, but src/decide may import only: std, domain",
+    ]);
+  });
+
+  test.each([
+    ["the folder itself", "src/decide/retry.ts", `import { lane } from "./lane.ts";`],
+    ["a layer below", "src/decide/retry.ts", `import { task } from "../domain/task.ts";`],
+    ["a contract", "src/engine/tick.ts", `import type { Store } from "../store/store.ts";`],
+    ["anything, at the top", "src/index.ts", `export { tick } from "./engine/tick.ts";`],
+    ["anything, in a test", "src/decide/retry.test.ts", `import { tick } from "../engine/tick.ts";`],
+    ["anything, in a conformance suite", "src/store/conformance.ts", `import { tick } from "../engine/tick.ts";`],
+    ["what is only mentioned", "src/std/heap.ts", `// import { tick } from "../engine/tick.ts";`],
+  ])("allows %s", (_, path, text) => {
+    expect(complaints({ [path]: text })).toEqual([]);
+  });
+
+  test("lets the engine see the contract and not the adapter", () => {
+    expect(complaints({ "src/engine/tick.ts": `import { open } from "../store/sqlite/open.ts";` })).toHaveLength(1);
+  });
+
+  test("does not let the product import its tests", () => {
+    expect(complaints({ "src/app/daemon.ts": `import { rig } from "../../test/rig/rig.ts";` })).toHaveLength(1);
+  });
+
+  test("does not know a folder that is not in the table", () => {
+    expect(complaints({ "src/stuff/thing.ts": "" })).toEqual([
+      "src/stuff/thing.ts: src/stuff is not in the table of folders; ask whose part it is",
+    ]);
+  });
+});
+
+test("a circle is found even when it is made of types", () => {
+  const files = {
+    "src/domain/a.ts": `import type { B } from "./b.ts";`,
+    "src/domain/b.ts": `import type { C } from "./c.ts";`,
+    "src/domain/c.ts": `import type { A } from "./a.ts";`,
+  };
+  expect(complaints(files)).toEqual([
+    "src/domain/a.ts → src/domain/b.ts → src/domain/c.ts → src/domain/a.ts: move what both need into a third file",
+  ]);
+});
+
+describe("the law of words", () => {
+  test.each([
+    "Date.now()",
+    "new Date()",
+    "performance.now()",
+    "process.hrtime.bigint()",
+    "setTimeout(f)",
+    "setInterval(f)",
+    "setImmediate(f)",
+    "Math.random()",
+    "crypto.randomUUID()",
+    "randomBytes(8)",
+    "console.log(1)",
+    "x as any",
+    "export const enum Colour {}",
+    "// @ts-ignore",
+    "// TODO",
+  ])("finds `%s`, says the line and what to do instead", (text) => {
+    expect(complaints({ "src/engine/tick.ts": `\n${text}` })).toEqual([
+      expect.stringMatching(/^src\/engine\/tick\.ts:2: `.+`: \w+/),
+    ]);
+  });
+
+  test.each([
+    ["at home", "src/effects/clock.ts", "Date.now()"],
+    ["in a test", "src/engine/tick.test.ts", "Date.now()"],
+    ["in a benchmark", "bench/main.ts", "performance.now()"],
+    ["in the spawner", "src/execute/process/spawner/main.ts", "setTimeout(f)"],
+    ["in a comment", "src/engine/tick.ts", "/* not Date.now() */"],
+    ["when the date is given", "src/views/gantt.ts", "new Date(at)"],
+  ])("allows it %s", (_, path, text) => {
+    expect(complaints({ [path]: text })).toEqual([]);
+  });
+
+  test("sees code that follows a web address", () => {
+    expect(complaints({ "src/engine/tick.ts": `const page = "https://example.org"; Date.now();` })).toHaveLength(1);
+  });
+});
+
+test.each(["src/std/utils.ts", "src/domain/types/task.ts", "src/engine/helpers.test.ts", "bench/common.ts"])(
+  "`%s` is not a name",
+  (path) => {
+    expect(complaints({ [path]: "" })).toHaveLength(1);
+  },
+);
+
+test("a file of 400 lines is one thing, of 401 it is two", () => {
+  expect(complaints({ "src/engine/tick.ts": "\n".repeat(399).concat("x\n") })).toEqual([]);
+  expect(complaints({ "src/engine/tick.ts": "\n".repeat(400).concat("x\n") })).toEqual([
+    "src/engine/tick.ts: 401 lines, more than 400; which two things is it?",
+  ]);
+});
+
+test("a page has one title, and a comment in a shell example is none", () => {
+  expect(complaints({ "docs/start.md": "# Start\n\n```sh\n# install\n```\n" })).toEqual([]);
+  expect(complaints({ "docs/start.md": "# Start\n\n# Again\n" })).toHaveLength(1);
+  expect(complaints({ "docs/start.md": "Start\n" })).toHaveLength(1);
+});
+
+test("a test is skipped with a reason, and never run alone", () => {
+  expect(complaints({ "test/e2e/run.test.ts": "// Needs a terminal.\ntest.skip()" })).toEqual([]);
+  expect(complaints({ "test/e2e/run.test.ts": "\ntest.skip()" })).toHaveLength(1);
+  expect(complaints({ "test/e2e/run.test.ts": "describe.only()" })).toHaveLength(1);
+});

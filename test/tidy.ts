@@ -1,0 +1,212 @@
+/**
+ * The laws of this tree, as tables and small functions over text. `tidy.test.ts` applies them to the real files.
+ *
+ * Imports are found by pattern, not by a parser: the compiler ships no programmatic API, and every import here is a
+ * relative path that ends in `.ts`.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+
+/** Path from the root of the tree → text. */
+export type Tree = ReadonlyMap<string, string>;
+
+/** Each law looks at the whole tree and says what is wrong, one sentence per place; an orderly tree gives none. */
+export const LAWS: Readonly<Record<string, (tree: Tree) => readonly string[]>> = {
+  "a folder imports only what its layer allows": checkLayers,
+  "files do not import each other in a circle": checkCycles,
+  "banned words are not used": checkWords,
+  "files and folders are named for what they do": checkNames,
+  "a file is about one thing": checkLengths,
+  "a page has one title": checkTitles,
+  "a test is never left out without a reason": checkSkippedTests,
+};
+
+const CONTRACTS = ["store/store.ts", "execute/executor.ts", "workspace/workspace.ts", "cache/cache.ts"];
+const EFFECTFUL = ["std", "domain", "effects"];
+const BELOW_APP = ["std", "domain", "plan", "decide", "views", "effects", "store", "execute", "workspace", "cache"];
+/** `std` stands for what the language lacks, so it is open to the surfaces as the language is. */
+const SURFACE = ["std", "domain", "views", "wire", "app"];
+
+/** What each folder of `src` may import beside itself: a folder, a folder within one, or a single file. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  std: [],
+  domain: ["std"],
+  plan: ["std", "domain"],
+  decide: ["std", "domain"],
+  views: ["std", "domain"],
+  effects: ["std", "domain"],
+  store: EFFECTFUL,
+  execute: EFFECTFUL,
+  workspace: EFFECTFUL,
+  cache: EFFECTFUL,
+  engine: [...EFFECTFUL, "decide", ...CONTRACTS],
+  wire: ["std", "domain", ...CONTRACTS],
+  simulate: [...EFFECTFUL, "decide", "engine", "store/memory", ...CONTRACTS],
+  app: [...BELOW_APP, "engine", "wire", "simulate"],
+  cli: SURFACE,
+  http: SURFACE,
+  mcp: SURFACE,
+};
+
+interface BannedWord {
+  readonly word: RegExp;
+  readonly instead: string;
+  /** The one folder whose business it is. A word without a home is banned everywhere. */
+  readonly home?: string;
+  /** Most words are looked for in code only; these are what people write in comments. */
+  readonly inComments?: true;
+}
+
+const EFFECTS = "src/effects/";
+const BANNED_WORDS: readonly BannedWord[] = [
+  { word: /\bDate\.now\(/, home: EFFECTS, instead: "take `now` as an argument, or ask the `Clock`" },
+  { word: /\bnew Date\(\s*\)/, home: EFFECTS, instead: "take `now` as an argument, or ask the `Clock`" },
+  { word: /\bperformance\.now\(/, home: EFFECTS, instead: "ask the `Clock`" },
+  { word: /\bprocess\.hrtime\b/, home: EFFECTS, instead: "ask the `Clock`" },
+  { word: /\bset(?:Timeout|Interval|Immediate)\(/, home: EFFECTS, instead: "use the `Clock`: `clock.sleep`" },
+  { word: /\bMath\.random\(/, home: EFFECTS, instead: "take a `Random`, so that one seed is one history" },
+  { word: /\brandom(?:UUID|Bytes)\b/, home: EFFECTS, instead: "take ids and randomness from `effects`" },
+  { word: /\bconsole\.log\b/, home: "src/cli/", instead: "return a value, or use the log of `effects`" },
+  { word: /\bas any\b/, instead: "parse at the edge into a domain type, or use `unknown`" },
+  { word: /@ts-ignore\b/, inComments: true, instead: "use `@ts-expect-error` with the reason" },
+  { word: /^\s*(?:(?:export|declare|const)\s+)*enum\s+\w/, instead: "use a const array and the type that follows" },
+  { word: /\b(?:TODO|FIXME|XXX)\b/, inComments: true, instead: "do it now, or write it where the work is planned" },
+];
+
+/** Where words that have a home may be used as well, and why. */
+const OUTSIDE_THE_PRODUCT: readonly { readonly files: RegExp; readonly why: string }[] = [
+  { files: /\.test\.ts$|\/conformance\.ts$|^test\//, why: "a test meets the real machine" },
+  { files: /^bench\//, why: "a benchmark measures real time" },
+  { files: /^scripts\//, why: "a script is run by hand, once" },
+  { files: /^examples\//, why: "an example is the user's program" },
+  { files: /^dashboard\//, why: "a program of the browser, which has its own clock" },
+  { files: /^src\/execute\/process\/spawner\//, why: "a separate tiny program, which nothing can be injected into" },
+];
+
+/** The laws must name what they forbid. */
+const THE_LAWS = /^test\/tidy(?:\.test)?\.ts$/;
+const NAMELESS = /^(?:utils?|common|helpers?|types?|misc)$/;
+const NOT_OURS = /(?:^|\/)(?:node_modules|dist|fixtures)\//;
+const LINES_MAX = 400;
+
+const isSource = (path: string): boolean => /\.(?:ts|tsx|mjs)$/.test(path);
+const isTest = (path: string): boolean => /\.test\.ts$|\/conformance\.ts$/.test(path);
+
+const FOLDERS = ["src", "test", "bench", "scripts", "dashboard", "docs", "examples"];
+
+export function readTree(root: string): Tree {
+  const paths = [
+    ...readdirSync(root),
+    ...FOLDERS.filter((folder) => existsSync(`${root}/${folder}`)).flatMap((folder) =>
+      readdirSync(`${root}/${folder}`, { recursive: true, encoding: "utf8" }).map((path) => `${folder}/${path}`),
+    ),
+  ];
+  const ours = paths.filter((path) => (isSource(path) || path.endsWith(".md")) && !NOT_OURS.test(path));
+  return new Map(ours.sort().map((path) => [path, readFileSync(`${root}/${path}`, "utf8")]));
+}
+
+function checkLayers(tree: Tree): string[] {
+  return [...tree].flatMap(([path, text]) => {
+    if (!path.startsWith("src/") || !isSource(path) || path === "src/index.ts") return [];
+    const folder = folderOf(path);
+    const allowed = LAYERS[folder];
+    if (allowed === undefined) return [`${path}: src/${folder} is not in the table of folders; ask whose part it is`];
+    if (isTest(path)) return [];
+    return importsOf(path, text)
+      .filter((target) => !mayImport([folder, ...allowed], target))
+      .map(
+        (target) => `${path}: imports ${target}, but src/${folder} may import only: ${allowed.join(", ") || "nothing"}`,
+      );
+  });
+}
+
+const folderOf = (path: string): string => path.split("/")[1] ?? "";
+const mayImport = (allowed: readonly string[], target: string): boolean =>
+  allowed.some((entry) => target === `src/${entry}` || target.startsWith(`src/${entry}/`));
+
+/** Every relative import, static, dynamic, of types or re-exported, as a path from the root. */
+function importsOf(path: string, text: string): string[] {
+  const specifiers = withoutComments(text).matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)["'](\.[^"']*)["']/g);
+  return [...specifiers].map(([, specifier = ""]) => posix.join(posix.dirname(path), specifier));
+}
+
+function checkCycles(tree: Tree): string[] {
+  const found: string[] = [];
+  const finished = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) found.push([...trail.slice(trail.indexOf(path)), path].join(" → "));
+    if (trail.includes(path) || finished.has(path)) return;
+    for (const target of importsOf(path, tree.get(path) ?? "")) visit(target, [...trail, path]);
+    finished.add(path);
+  };
+  for (const path of tree.keys()) if (isSource(path)) visit(path, []);
+  return found.map((circle) => `${circle}: move what both need into a third file`);
+}
+
+function checkWords(tree: Tree): string[] {
+  return [...tree].flatMap(([path, text]) => {
+    if (!isSource(path) || THE_LAWS.test(path)) return [];
+    const outside = OUTSIDE_THE_PRODUCT.some(({ files }) => files.test(path));
+    const code = withoutComments(text);
+    return BANNED_WORDS.filter(({ home }) => home === undefined || !(outside || path.startsWith(home))).flatMap(
+      ({ word, instead, inComments }) =>
+        placesOf(word, inComments ? text : code).map(({ line, match }) => `${path}:${line}: \`${match}\`: ${instead}`),
+    );
+  });
+}
+
+function placesOf(word: RegExp, text: string): { readonly line: number; readonly match: string }[] {
+  return text.split("\n").flatMap((content, index) => {
+    const match = word.exec(content)?.[0].trim();
+    return match === undefined ? [] : [{ line: index + 1, match }];
+  });
+}
+
+/** Blanks comments and keeps the line numbers. Strings are matched first, so that `"https://…"` stays whole. */
+function withoutComments(text: string): string {
+  const stringOrComment = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|\/\*[\s\S]*?\*\/|\/\/.*/g;
+  return text.replace(stringOrComment, (found) => (found.startsWith("/") ? found.replace(/[^\n]/g, " ") : found));
+}
+
+function checkNames(tree: Tree): string[] {
+  const nameless = (path: string): string[] =>
+    path.split("/").filter((part) => NAMELESS.test(part.replace(/(?:\.test|\.d)?\.\w+$/, "")));
+  return [...tree.keys()].flatMap((path) =>
+    nameless(path).map(
+      (part) => `${path}: "${part}" says nothing; name it for what it does, in the words of the domain`,
+    ),
+  );
+}
+
+function checkLengths(tree: Tree): string[] {
+  return [...tree]
+    .filter(([path]) => path.startsWith("src/") && isSource(path))
+    .map(([path, text]) => ({ path, lines: text.trimEnd().split("\n").length }))
+    .filter(({ lines }) => lines > LINES_MAX)
+    .map(({ path, lines }) => `${path}: ${lines} lines, more than ${LINES_MAX}; which two things is it?`);
+}
+
+function checkTitles(tree: Tree): string[] {
+  return [...tree]
+    .filter(([path]) => path.startsWith("docs/") && path.endsWith(".md"))
+    .map(([path, text]) => ({ path, titles: withoutFences(text).match(/^# /gm)?.length ?? 0 }))
+    .filter(({ titles }) => titles !== 1)
+    .map(({ path, titles }) => `${path}: ${titles} titles (lines that begin with "# "), where one is right`);
+}
+
+const withoutFences = (text: string): string => text.replace(/^( *)(```+|~~~+)[\s\S]*?^\1\2/gm, "");
+
+function checkSkippedTests(tree: Tree): string[] {
+  return [...tree].flatMap(([path, text]) => {
+    if (!isSource(path) || THE_LAWS.test(path)) return [];
+    const lines = text.split("\n");
+    const only = placesOf(/\b(?:test|it|describe)(?:\.\w+)*\.only\b/, text);
+    const skipped = placesOf(/\b(?:test|it|describe)(?:\.\w+)*\.skip\(/, text).filter(
+      ({ line }) => ![lines[line - 1], lines[line - 2]].some((near) => near?.includes("// ")),
+    );
+    return [
+      ...only.map(({ line }) => `${path}:${line}: \`.only\` leaves out every other test; remove it`),
+      ...skipped.map(({ line }) => `${path}:${line}: say why it is skipped, in a comment on the line above`),
+    ];
+  });
+}

@@ -1,0 +1,30 @@
+import { defineConfig } from "vitest/config";
+
+const SLOW = ["test/e2e/**/*.test.ts", "test/simulation/**/*.test.ts"];
+
+export default defineConfig({
+  test: {
+    pool: "forks",
+    maxWorkers: 2,
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["{src,test,scripts,bench}/**/*.test.ts"],
+          exclude: SLOW,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "e2e",
+          include: SLOW,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
