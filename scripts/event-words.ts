@@ -45,6 +45,15 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
   requeued: { meaning: "A parked task was put back in the queue.", fields: ["by", "why"] },
   approved: { meaning: "The gate in front of the task was opened.", fields: ["by", "why"] },
   silent: { meaning: "The attempt has given no sign of life for longer than it should.", fields: ["for_ms"] },
+  aged_boost: { meaning: "It waited too long and moves up one lane.", fields: ["from", "to", "waited_ms"] },
+  priority_inherited: {
+    meaning: "A more urgent task waits for its files: it takes over that task's lane.",
+    fields: ["to", "by_task"],
+  },
+  priority_inversion: {
+    meaning: "It waited for files that a less urgent task held, for so long.",
+    fields: ["holder", "for_ms"],
+  },
   late_report_refused: {
     meaning: "Somebody reported on a claim that is no longer theirs. Nothing changed.",
     fields: ["reported"],

@@ -120,13 +120,15 @@ async function goOn({ log, file, from, take, over, terminal }: Following): Promi
   }
 }
 
-const GOES_ON: ReadonlySet<Event["kind"]> = new Set([
-  "claimed",
-  "started",
-  "stopping",
-  "silent",
-  "approved",
-  "late_report_refused",
+/** What takes a task out of the hands of its holder. */
+const ENDS: ReadonlySet<Event["kind"]> = new Set([
+  "succeeded",
+  "failed",
+  "retried",
+  "expired",
+  "released",
+  "parked",
+  "cancelled",
 ]);
 
 /** Follows the ledger from `seen` on for the end of the attempt. */
@@ -137,8 +139,7 @@ function overWatch(reader: Reader, run: RunState, task: Task, attempt: number, s
     const events = await reader.store.events({ run: run.no, task: task.no, after });
     after = events.at(-1)?.seq ?? after;
     const ended = events.some(
-      (event) =>
-        isTaskEvent(event) && (event.attempt > attempt || (event.attempt === attempt && !GOES_ON.has(event.kind))),
+      (event) => isTaskEvent(event) && (event.attempt > attempt || (event.attempt === attempt && ENDS.has(event.kind))),
     );
     if (ended) return "ended";
     return lives ? "going" : "abandoned";

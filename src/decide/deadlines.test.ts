@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { run as runOf, task } from "../../test/rig/builders.ts";
 import { START } from "../../test/rig/clock.ts";
 import { workerId } from "../domain/ids.ts";
+import { runNo } from "../domain/run.ts";
 import type { Status, Task } from "../domain/task.ts";
 import { instant } from "../domain/time.ts";
 import { BLOCKED } from "../domain/world.ts";
@@ -13,6 +14,9 @@ const claimed: Status = {
   lease: { worker: workerId("w"), fence: 1, deadline: START, tokenHash: "h" },
 };
 
+/** What happened does not matter here, only what became of it. */
+const submitted = { kind: "run_reopened", seq: 1, at: instant(0), run: runNo(1), epoch: 1 } as const;
+
 /** Tasks whose moment is what `moments` says. */
 function watching(moments: Record<string, number | undefined>) {
   const run = runOf(Object.keys(moments).map((id) => task(id)));
@@ -20,7 +24,7 @@ function watching(moments: Record<string, number | undefined>) {
   const become = (each: Task, to: Status): void => {
     const from = each.status;
     each.status = to;
-    deadlines.observe({ run, task: each, from, to });
+    deadlines.observe({ run, task: each, from, to, cause: submitted });
   };
   for (const each of run.tasks) become(each, claimed);
   const due = (now: number, look: (each: Task) => void = () => {}): string[] => {

@@ -293,17 +293,17 @@ describe("what cannot go", () => {
     const at = (count: number) => later(START, seconds(count));
     floor.happen(run, 0, { kind: "retried", outcome: success, notBefore: at(9), costs: true });
     floor.happen(run, 1, { kind: "retried", outcome: success, notBefore: at(5), costs: true });
-    expect(floor.dispatcher.nextWake()).toBe(at(5));
+    expect(floor.dispatcher.nextWake(floor.now)).toBe(at(5));
     expect(floor.dispatch()).toEqual([]);
     expect(floor.dispatcher.canMove(run)).toBe(true);
     floor.now = at(5);
     expect(floor.dispatch()).toEqual(["b"]);
-    expect(floor.dispatcher.nextWake()).toBe(at(9));
+    expect(floor.dispatcher.nextWake(floor.now)).toBe(at(9));
     floor.now = instant(at(9) - 1);
     expect(floor.dispatch()).toEqual([]);
     floor.now = at(9);
     expect(floor.dispatch()).toEqual(["a"]);
-    expect(floor.dispatcher.nextWake()).toBeUndefined();
+    expect(floor.dispatcher.nextWake(floor.now)).toBeUndefined();
   });
 
   test("any more, because it was cancelled while it backed off, wakes nobody", () => {
@@ -312,7 +312,7 @@ describe("what cannot go", () => {
     floor.dispatch();
     floor.happen(run, 0, { kind: "retried", outcome: success, notBefore: later(START, seconds(9)), costs: true });
     floor.happen(run, 0, { kind: "cancelled", asked: { by: "mo" } });
-    expect(floor.dispatcher.nextWake()).toBeUndefined();
+    expect(floor.dispatcher.nextWake(floor.now)).toBeUndefined();
     floor.now = later(START, seconds(9));
     expect(floor.dispatch()).toEqual([]);
   });

@@ -1,26 +1,35 @@
 /** Which ready task goes next, and to which worker. Follows the changes of the World; the same changes always give the same choices. */
-import type { DispatchEvidence } from "../domain/event.ts";
+import type { DispatchEvidence, TaskNews } from "../domain/event.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { Run, RunNo } from "../domain/run.ts";
-import type { Amounts, Priority } from "../domain/spec.ts";
-import { isHeld, type Ready, type Task } from "../domain/task.ts";
-import { between, type Instant } from "../domain/time.ts";
+import type { Priority } from "../domain/spec.ts";
+import { PRIORITIES } from "../domain/spec.ts";
+import { isHeld, laneOf, type Ready, type Task } from "../domain/task.ts";
+import { between, type Instant, instant, later, type Millis, millis } from "../domain/time.ts";
 import type { Change } from "../domain/world.ts";
 import { Heap } from "../std/heap.ts";
 import { invariant } from "../std/invariant.ts";
-import { Lanes } from "./lanes.ts";
+import { isOverdue, laneAbove, PATIENCE, type Patience, WaitingLines } from "./aging.ts";
+import { Breakers } from "./breakers.ts";
+import { type Estimates, estimate } from "./estimates.ts";
+import { Fairness } from "./fairness.ts";
+import { Lanes, type LanePolicy } from "./lanes.ts";
 import { type Hazard, Locks } from "./locks.ts";
-import { type Candidate, RunQueue, type Shape } from "./queue.ts";
-import { planCosts, upwardRanks } from "./rank.ts";
-import { fits, giveBack, type Pot, Room, take } from "./room.ts";
+import { bestSpot, canTake, Node, type NodeSpec, type Spot } from "./nodes.ts";
+import { PRESSURE_POLICY, type PressureMode, workersAllowed } from "./pressure.ts";
+import { type Candidate, RunQueue } from "./queue.ts";
+import { upwardRanks } from "./rank.ts";
+import { mayPass, type Shadow, shadowOf } from "./reservation.ts";
+import { type Draw, fits, giveBack, type Pot, refilledAt, Room, take } from "./room.ts";
+import { ownPot, type Shape, Shapes } from "./shapes.ts";
 
-export interface DispatcherOptions {
-  /** The slots to give work to. */
-  readonly workers: readonly WorkerId[];
-  /** What the machine has: `cpu` in thousandths of a core, `memory` in bytes, and whatever else is counted. */
-  readonly capacity: Amounts;
-  /** What the workers can do. */
-  readonly capabilities: readonly string[];
+/** The first three describe this machine. */
+export interface DispatcherOptions extends Omit<NodeSpec, "name"> {
+  readonly others?: readonly NodeSpec[];
+  readonly patience?: Patience;
+  readonly priorities?: LanePolicy;
+  /** How long each task of a run will take, as far as can be said. From the plan alone when absent. */
+  readonly estimates?: (run: Run) => Estimates;
 }
 
 export interface Assignment {
@@ -30,84 +39,154 @@ export interface Assignment {
   readonly evidence: DispatchEvidence;
 }
 
+/** Something the dispatcher noticed that belongs into the ledger. */
+export interface Notice {
+  readonly run: Run;
+  readonly task: Task;
+  readonly news: TaskNews;
+}
+
 /** What the dispatcher keeps about a run. */
 interface RunPlace {
   readonly run: Run;
   readonly queue: RunQueue;
-  readonly ranks: Float64Array;
-  readonly shapes: Map<string, Shape>;
+  readonly shapes: Shapes;
+  readonly estimates: Estimates;
+  ranks: Float64Array;
 }
+
+/** A task that is out: where, and what it took. */
+interface Holding {
+  readonly run: Run;
+  readonly task: Task;
+  readonly shape: Shape;
+  readonly lane: Priority;
+  readonly worker: WorkerId;
+  readonly spot: Spot;
+  readonly since: Instant;
+}
+
+const NEVER = instant(Number.MAX_SAFE_INTEGER);
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #room: Room;
-  readonly #lanes = new Lanes();
+  readonly #patience: Patience;
+  readonly #nodes: readonly Node[];
+  /** What plans declare for themselves. */
+  readonly #shared = new Room({});
+  readonly #lanes: Lanes;
+  readonly #fairness = new Fairness();
   readonly #locks = new Locks();
+  readonly #breakers = new Breakers();
+  readonly #lines = new WaitingLines();
   readonly #places = new Map<RunNo, RunPlace>();
-  readonly #workers: ReadonlySet<WorkerId>;
-  readonly #idle: WorkerId[];
-  /** How many tasks a worker has: more than one only while several runs are taken up again one after the other. */
-  readonly #load = new Map<WorkerId, number>();
   readonly #candidates = new Map<Task, Candidate>();
+  readonly #held = new Map<Task, Holding>();
   /** Backing off: ready, but not yet. */
   readonly #delayed = new Heap<Candidate>((a, b) => a.status.notBefore < b.status.notBefore);
   /** Behind somebody's files: looked at again when that task is done. */
-  readonly #behind = new Map<Task, Candidate[]>();
+  readonly #behind = new Map<Task, { readonly candidate: Candidate; readonly since: Instant; readonly inverted: boolean }[]>();
+  /** Where tasks have been done, for those that use what they made. Kept only when there is more than one place. */
+  readonly #madeOn = new Map<Task, Node>();
+  #reserved: Candidate | undefined;
+  #notices: Notice[] = [];
+  #given = 0;
+  #pressure: PressureMode = "normal";
+  #refill: Instant | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#room = new Room(options.capacity);
-    this.#workers = new Set(options.workers);
-    this.#idle = [...options.workers].reverse();
+    this.#patience = options.patience ?? PATIENCE;
+    this.#lanes = new Lanes(options.priorities ?? "shares");
+    this.#nodes = [{ name: "local", ...options }, ...(options.others ?? [])].map((spec) => new Node(spec));
   }
 
   /** Takes a run up: its tasks as they are now. */
   admit(run: Run): void {
-    for (const [name, amount] of Object.entries(run.manifest.resources)) this.#room.add(ownPot(run, name), amount);
-    const ranks = upwardRanks(run.graph, planCosts(run.tasks.map(({ spec }) => spec)));
-    this.#places.set(run.no, { run, queue: new RunQueue(), ranks, shapes: new Map() });
+    const { resources, rates = {}, submittedAt } = run.manifest;
+    for (const [name, amount] of Object.entries(resources)) this.#shared.add(ownPot(run, name), amount);
+    const isNew = run.tasks.every(({ attempt }) => attempt === 0);
+    for (const [name, rate] of Object.entries(rates)) this.#shared.addRate(ownPot(run, name), rate, isNew, submittedAt);
+    const specs = run.tasks.map(({ spec }) => spec);
+    const estimates = this.#options.estimates?.(run) ?? estimate(specs, () => undefined, { count: 0, sumOfSquares: 0 });
+    const ranks = upwardRanks(run.graph, estimates.costs);
+    const shapes = new Shapes(run, this.#shared, this.#nodes);
+    this.#places.set(run.no, { run, queue: new RunQueue(), shapes, estimates, ranks });
+    this.#fairness.join(run);
     for (const task of run.tasks) {
-      if (task.status.state === "ready") this.#enter(run, task, task.status);
-      if (isHeld(task.status)) this.#occupy(run, task, task.status.lease.worker);
+      const { status } = task;
+      if (status.state === "ready") this.#enter(run, task, status, status.since);
+      if (isHeld(status)) this.#occupy(run, task, status.lease.worker, laneOf(task), status.since);
     }
   }
 
   /** Lets go of a run that has ended. */
   dismiss(run: Run): void {
     this.#places.delete(run.no);
+    this.#fairness.leave(run);
   }
 
   knows(run: Run): boolean {
     return this.#places.has(run.no);
   }
 
-  observe({ run, task, from, to }: Change): void {
+  observe({ run, task, from, to, cause }: Change): void {
     if (!this.knows(run)) return;
     if (from.state === "ready") this.#leave(task);
-    if (isHeld(from) && !isHeld(to)) this.#yield(run, task, from.lease.worker);
-    if (!isHeld(from) && isHeld(to)) this.#seize(run, task, to.lease.worker);
-    if (to.state === "ready") this.#enter(run, task, to);
+    if (isHeld(from) && !isHeld(to)) this.#yield(task, { run, task, from, to, cause });
+    if (!isHeld(from) && isHeld(to)) this.#seize(run, task, { run, task, from, to, cause });
+    if (to.state === "ready") this.#enter(run, task, to, cause.at);
+  }
+
+  /** How full the queue is changes how many go out at once, and which. */
+  set pressure(mode: PressureMode) {
+    this.#pressure = mode;
+  }
+
+  /** Those who have waited too long move up. To be asked for before each round of `next`. */
+  age(now: Instant): readonly Notice[] {
+    const waits = (candidate: Candidate): boolean => this.#candidates.get(candidate.task) === candidate;
+    return this.#lines.overdue(waits, this.#given, now, this.#patience).map(({ run, task, lane, status }) => ({
+      run,
+      task,
+      news: { kind: "aged_boost", from: lane, to: laneAbove(lane), waitedMs: between(status.since, now) },
+    }));
+  }
+
+  /** What was noticed since the last time. */
+  takeNotices(): readonly Notice[] {
+    const notices = this.#notices;
+    this.#notices = [];
+    return notices;
   }
 
   /** The next assignment, or nothing when nothing that is ready fits what is free. */
   next(now: Instant): Assignment | undefined {
     this.#undelay(now);
-    const worker = this.#idle.at(-1);
-    if (worker === undefined) return undefined;
-    const found: Partial<Record<Priority, Candidate>> = {};
-    const lane = this.#lanes.pick((lane) => {
-      const candidate = this.#best(lane);
-      if (candidate !== undefined) found[lane] = candidate;
+    this.#refill = undefined;
+    if (this.idle === 0 || this.#held.size >= workersAllowed(this.#pressure, this.workers)) return undefined;
+    const { dispatches } = PRESSURE_POLICY[this.#pressure];
+    const shadow = this.#shadow(now);
+    const found = new Map<Priority, Candidate>();
+    const lane = this.#lanes.pick((each) => {
+      if (!dispatches.includes(each)) return false;
+      const candidate = this.#best(each, shadow, now);
+      if (candidate !== undefined) found.set(each, candidate);
       return candidate !== undefined;
     });
     if (lane === undefined) return undefined;
-    const { run, task, status, rank } = found[lane] as Candidate;
+    this.#given++;
+    const { run, task, status, rank, shape } = found.get(lane) as Candidate;
+    const spot = bestSpot(shape.spots, (node) => this.#affinity(run, task, node), now);
+    const worker = spot?.node.next(task.lostBy);
+    invariant(worker !== undefined, "a task that was chosen has a place to go");
     return { run, task, worker, evidence: { lane, rank, waitedMs: between(status.since, now) } };
   }
 
-  /** The next moment at which something that backs off may go. */
-  nextWake(): Instant | undefined {
-    return this.#delayed.peek()?.status.notBefore;
+  /** The next moment at which something may go that cannot now: a back-off, a rate or a breaker. */
+  nextWake(now: Instant): Instant | undefined {
+    const moments = [this.#delayed.peek()?.status.notBefore, this.#refill, this.#breakers.nextTrial(now)];
+    return moments.reduce((first, each) => (each !== undefined && (first === undefined || each < first) ? each : first));
   }
 
   /** Whether some ready task of the run could go now or later by itself. */
@@ -119,23 +198,20 @@ export class Dispatcher {
   }
 
   /** Whether there is anything that could ever take a task of this shape. */
-  isPossible(shape: Shape): boolean {
-    return (
-      this.#workers.size > 0 &&
-      shape.draws.every(({ pot, amount }) => amount <= pot.capacity) &&
-      this.missing(shape.requires).length === 0
-    );
+  isPossible({ spots, own }: Shape): boolean {
+    return spots.length > 0 && own.every(({ pot, amount }) => amount <= pot.capacity);
   }
 
-  /** Capabilities that no worker has. */
+  /** Capabilities that no node has all of. */
   missing(requires: readonly string[]): readonly string[] {
-    return requires.filter((capability) => !this.#options.capabilities.includes(capability));
+    const missing = this.#nodes.map(({ capabilities }) => requires.filter((capability) => !capabilities.has(capability)));
+    return missing.reduce((least, each) => (each.length < least.length ? each : least));
   }
 
   shapeOf(run: Run, task: Task): Shape {
     const place = this.#places.get(run.no);
     invariant(place !== undefined, "the run was admitted");
-    return shapeIn(place, task, this.#room);
+    return place.shapes.of(task.spec);
   }
 
   hazard(run: Run, task: Task): Hazard | undefined {
@@ -146,115 +222,215 @@ export class Dispatcher {
     return this.#places.get(run.no)?.ranks[task.no] ?? 0;
   }
 
+  estimates(run: Run): Estimates | undefined {
+    return this.#places.get(run.no)?.estimates;
+  }
+
+  /** Orders the run by other ranks from now on. */
+  rerank(run: Run, ranks: Float64Array): void {
+    const place = this.#places.get(run.no);
+    if (place === undefined) return;
+    place.ranks = ranks;
+    place.queue.rerank(({ no }) => ranks[no] ?? 0);
+  }
+
   get idle(): number {
-    return this.#idle.length;
+    return this.#nodes.reduce((sum, node) => sum + node.idle, 0);
   }
 
   get workers(): number {
-    return this.#workers.size;
+    return this.#nodes.reduce((sum, node) => sum + node.workers.size, 0);
+  }
+
+  get mode(): PressureMode {
+    return this.#pressure;
+  }
+
+  get breakers(): Pick<Breakers, "of" | "admits"> {
+    return this.#breakers;
+  }
+
+  /** Whom everybody else may not delay, if anybody. */
+  get reserved(): Task | undefined {
+    return this.#reserved?.task;
   }
 
   /** Every task that is out now, of every run. */
-  *held(): Iterable<{ readonly run: Run; readonly task: Task }> {
-    for (const { run } of this.#places.values()) {
-      for (const task of run.tasks) if (isHeld(task.status)) yield { run, task };
-    }
+  held(): Iterable<{ readonly run: Run; readonly task: Task }> {
+    return this.#held.values();
   }
 
-  pots(): Iterable<Pot> {
-    return this.#room.pots();
+  *pots(): Iterable<Pot> {
+    for (const { room } of this.#nodes) yield* room.pots();
+    yield* this.#shared.pots();
   }
 
-  /** The best of a lane over all runs. What stands behind somebody's files is put aside until they are done. */
-  #best(lane: Priority): Candidate | undefined {
-    for (const place of this.#places.values()) {
-      for (let found = place.queue.best(lane); found !== undefined; found = place.queue.best(lane)) {
-        const hazard = this.#locks.conflict(found.run, found.task);
-        if (hazard === undefined) return found;
-        place.queue.remove(found);
-        const behind = this.#behind.get(hazard.holder) ?? [];
-        behind.push(found);
-        this.#behind.set(hazard.holder, behind);
-      }
+  /** The best of a lane over all runs, those first who have had the least. */
+  #best(lane: Priority, shadow: Shadow | undefined, now: Instant): Candidate | undefined {
+    for (const no of this.#fairness.order(lane, now)) {
+      const place = this.#places.get(no);
+      if (place === undefined || place.queue.isEmpty(lane)) continue;
+      const best = this.#bestOfRun(place, lane, shadow, now);
+      if (best !== undefined) return best;
     }
     return undefined;
   }
 
-  #enter(run: Run, task: Task, status: Ready): void {
+  /** What stands behind somebody's files is put aside until they are done. */
+  #bestOfRun(place: RunPlace, lane: Priority, shadow: Shadow | undefined, now: Instant): Candidate | undefined {
+    for (;;) {
+      const { best, passed } = place.queue.best(lane, (first) => this.#may(first, shadow, now));
+      if (best === undefined) return undefined;
+      const hazard = this.#locks.conflict(best.run, best.task);
+      if (hazard === undefined) {
+        if (passed !== undefined) this.#passOver(passed, now);
+        return best;
+      }
+      place.queue.remove(best);
+      this.#standBehind(best, hazard, now);
+    }
+  }
+
+  #may(candidate: Candidate, shadow: Shadow | undefined, now: Instant): boolean {
+    const { shape } = candidate;
+    if (!fits(shape.own, now) || !shape.spots.some((spot) => canTake(spot, now))) {
+      const at = refilledAt(shape.own, now);
+      if (at !== undefined && (this.#refill === undefined || at < this.#refill)) this.#refill = at;
+      return false;
+    }
+    if (shape.provider !== undefined && !this.#breakers.admits(shape.provider, now)) return false;
+    if (shadow === undefined || candidate === this.#reserved) return true;
+    const cost = this.#cost(candidate.run, candidate.task);
+    return mayPass(this.#wholeDraw(shape, undefined), cost === undefined ? NEVER : later(now, cost), shadow);
+  }
+
+  /** Who was passed over past all patience is not to be delayed any more. */
+  #passOver(passed: Candidate, now: Instant): void {
+    if (this.#reserved !== undefined || !this.isPossible(passed.shape)) return;
+    if (isOverdue(passed, passed.status.since, this.#given, now, this.#patience)) this.#reserved = passed;
+  }
+
+  #shadow(now: Instant): Shadow | undefined {
+    if (this.#reserved === undefined) return undefined;
+    const out = Array.from(this.#held.values(), ({ run, task, shape, spot, since }) => {
+      const cost = this.#cost(run, task);
+      const until = cost === undefined ? NEVER : later(since, cost);
+      return { until: until > now ? until : NEVER, draws: this.#wholeDraw(shape, spot) };
+    });
+    return shadowOf(this.#reserved, out, now);
+  }
+
+  /** Everything a task takes, its worker included. */
+  #wholeDraw({ own, spots }: Shape, spot: Spot | undefined): readonly Draw[] {
+    const there = spot ?? spots[0];
+    return there === undefined ? own : [...own, ...there.draws, { pot: there.node.slots, amount: 1 }];
+  }
+
+  #cost(run: Run, task: Task): Millis | undefined {
+    const estimates = this.#places.get(run.no)?.estimates;
+    return estimates === undefined || !estimates.known ? undefined : millis(estimates.costs[task.no] as number);
+  }
+
+  #standBehind(candidate: Candidate, { holder }: Hazard, now: Instant): void {
+    const holding = this.#held.get(holder);
+    const inverted = holding !== undefined && holding.run === candidate.run && isBelow(holding.lane, candidate.lane);
+    const behind = this.#behind.get(holder) ?? [];
+    behind.push({ candidate, since: now, inverted });
+    this.#behind.set(holder, behind);
+    if (!inverted || !isBelow(laneOf(holder), candidate.lane)) return;
+    const news = { kind: "priority_inherited", to: candidate.lane, by: candidate.task.no } as const;
+    this.#notices.push({ run: candidate.run, task: holder, news });
+  }
+
+  #enter(run: Run, task: Task, status: Ready, now: Instant): void {
     const place = this.#places.get(run.no);
     if (place === undefined) return;
-    const shape = shapeIn(place, task, this.#room);
+    const lane = laneOf(task);
     const rank = place.ranks[task.no] ?? 0;
-    const candidate: Candidate = { run, task, status, shape, rank, place: -1 };
+    const shape = place.shapes.of(task.spec);
+    const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, cameAt: this.#given };
     this.#candidates.set(task, candidate);
     // What nobody can do stands in nobody's way.
-    if (this.missing(shape.requires).length > 0) return;
-    if (status.notBefore > status.since) this.#delayed.push(candidate);
-    else place.queue.add(candidate);
+    if (shape.spots.length === 0 && this.missing(shape.requires).length > 0) return;
+    this.#fairness.queue(run, lane, now);
+    if (status.notBefore > now) return this.#delayed.push(candidate);
+    this.#lines.add(candidate);
+    place.queue.add(candidate);
   }
 
   #leave(task: Task): void {
     const candidate = this.#candidates.get(task);
     if (candidate === undefined) return;
     this.#candidates.delete(task);
+    if (this.#reserved === candidate) this.#reserved = undefined;
+    if (candidate.shape.spots.length > 0 || this.missing(candidate.shape.requires).length === 0) {
+      this.#fairness.unqueue(candidate.run, candidate.lane);
+    }
     if (this.#delayed.values()[candidate.place] === candidate) this.#delayed.remove(candidate);
     else this.#places.get(candidate.run.no)?.queue.remove(candidate);
   }
 
-  #seize(run: Run, task: Task, worker: WorkerId): void {
-    invariant(fits(this.shapeOf(run, task).draws), `${task.spec.id} fits what is free`);
-    this.#occupy(run, task, worker);
+  #seize(run: Run, task: Task, { to, cause }: Change): void {
+    if (!isHeld(to)) return;
+    const { own } = this.shapeOf(run, task);
+    invariant(fits(own, cause.at), `${task.spec.id} fits what is free`);
+    const lane = cause.kind === "claimed" ? cause.evidence.lane : laneOf(task);
+    this.#occupy(run, task, to.lease.worker, lane, cause.at);
   }
 
   /** What is out already stays out, even if there is less to give now than when it was claimed. */
-  #occupy(run: Run, task: Task, worker: WorkerId): void {
-    this.#load.set(worker, (this.#load.get(worker) ?? 0) + 1);
-    const slot = this.#idle.lastIndexOf(worker);
-    if (slot >= 0) this.#idle.splice(slot, 1);
-    take(this.shapeOf(run, task).draws);
+  #occupy(run: Run, task: Task, worker: WorkerId, lane: Priority, now: Instant): void {
+    const shape = this.shapeOf(run, task);
+    const node = this.#nodes.find(({ workers }) => workers.has(worker)) ?? (this.#nodes[0] as Node);
+    const spot = shape.spots.find((each) => each.node === node) ?? { node, draws: [] };
+    node.occupy(worker, spot.draws, now);
+    take(shape.own, now);
+    this.#held.set(task, { run, task, shape, lane, worker, spot, since: now });
     this.#locks.hold(run, task);
+    this.#fairness.start(run, lane, shape.share, now);
+    if (shape.provider !== undefined) this.#breakers.sent(shape.provider);
   }
 
-  #yield(run: Run, task: Task, worker: WorkerId): void {
-    const left = (this.#load.get(worker) ?? 1) - 1;
-    this.#load.set(worker, left);
-    if (left === 0 && this.#workers.has(worker)) this.#idle.push(worker);
-    giveBack(this.shapeOf(run, task).draws);
+  #yield(task: Task, { cause, to }: Change): void {
+    const holding = this.#held.get(task);
+    if (holding === undefined) return;
+    const { run, shape, lane, worker, spot, since } = holding;
+    this.#held.delete(task);
+    spot.node.release(worker, spot.draws);
+    giveBack(shape.own);
+    this.#fairness.end(run, lane, shape.share, between(since, cause.at), cause.at);
+    if (shape.provider !== undefined) this.#breakers.returned(shape.provider, cause);
+    if (to.state === "succeeded" && this.#nodes.length > 1) this.#madeOn.set(task, spot.node);
     this.#locks.release(task);
-    for (const candidate of this.#behind.get(task) ?? []) {
-      if (this.#candidates.get(candidate.task) === candidate) this.#places.get(candidate.run.no)?.queue.add(candidate);
+    this.#wakeBehind(task, cause.at);
+  }
+
+  #wakeBehind(holder: Task, now: Instant): void {
+    for (const { candidate, since, inverted } of this.#behind.get(holder) ?? []) {
+      if (this.#candidates.get(candidate.task) !== candidate) continue;
+      this.#places.get(candidate.run.no)?.queue.add(candidate);
+      const { run, task } = candidate;
+      const news = { kind: "priority_inversion", holder: holder.no, forMs: between(since, now) } as const;
+      if (inverted) this.#notices.push({ run, task, news });
     }
-    this.#behind.delete(task);
+    this.#behind.delete(holder);
+  }
+
+  #affinity(run: Run, task: Task, node: Node): number {
+    let near = 0;
+    run.graph.eachNeed(task.no, (need) => {
+      if (this.#madeOn.get(run.tasks[need] as Task) === node) near++;
+    });
+    return near;
   }
 
   #undelay(now: Instant): void {
     for (let top = this.#delayed.peek(); top !== undefined && top.status.notBefore <= now; top = this.#delayed.peek()) {
       this.#delayed.pop();
+      this.#lines.add(top);
       this.#places.get(top.run.no)?.queue.add(top);
     }
   }
 }
 
-/** What a plan declares is its own; what the machine has is everybody's. A request counts against both. */
-const ownPot = (run: Run, name: string): string => `${run.no}:${name}`;
-
-function shapeIn(place: RunPlace, { spec }: Task, room: Room): Shape {
-  const key = shapeKey(spec.resources, spec.requires);
-  let shape = place.shapes.get(key);
-  if (shape === undefined) {
-    const draws = Object.entries(spec.resources).flatMap(([name, amount]) =>
-      [room.pot(name), room.pot(ownPot(place.run, name))]
-        .filter((pot) => pot !== undefined)
-        .map((pot) => ({ pot, amount })),
-    );
-    shape = { key, draws, requires: spec.requires };
-    place.shapes.set(key, shape);
-  }
-  return shape;
-}
-
-function shapeKey(resources: Amounts, requires: readonly string[]): string {
-  let key = "";
-  for (const name in resources) key += `${name}=${resources[name]};`;
-  return requires.length === 0 ? key : `${key}|${requires.join(",")}`;
-}
+const isBelow = (lane: Priority, other: Priority): boolean => PRIORITIES.indexOf(lane) > PRIORITIES.indexOf(other);

@@ -21,6 +21,8 @@ export interface Estimates {
   readonly costs: Float64Array;
   /** Index into `ESTIMATE_SOURCES` by task. */
   readonly sources: Uint8Array;
+  /** Whether the costs are times at all, and not hops. */
+  readonly known: boolean;
 }
 
 /** Below this many observations the error of the estimates is not known, and they are taken at their word. */
@@ -44,7 +46,7 @@ export function estimate(
     if (known > 0) logs.push(Math.log(known));
     else costs[no] = 0;
   }
-  if (logs.length === 0) return { costs: costs.fill(1), sources: sources.fill(ESTIMATE_SOURCES.indexOf("hops")) };
+  if (logs.length === 0) return { costs: costs.fill(1), sources: sources.fill(ESTIMATE_SOURCES.indexOf("hops")), known: false };
   return shrink(specs, costs, sources, logs, error);
 }
 
@@ -62,11 +64,11 @@ function shrink(specs: readonly TaskSpec[], costs: Float64Array, sources: Uint8A
     if (!known) {
       costs[no] = typical;
       sources[no] = ESTIMATE_SOURCES.indexOf("typical");
-    } else if ((costs[no] as number) > 0) {
+    } else if (keep < 1 && (costs[no] as number) > 0) {
       costs[no] = Math.exp(mean + keep * (Math.log(costs[no] as number) - mean));
     }
   }
-  return { costs, sources };
+  return { costs, sources, known: true };
 }
 
 /** The share of the estimates' spread that is not error. */

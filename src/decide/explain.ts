@@ -9,8 +9,8 @@ import { type Instant, later } from "../domain/time.ts";
 import { unreachable } from "../std/invariant.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { isHeldBackByNeeds, rootOf, rootsOf, unmetNeeds } from "./needs.ts";
-import type { Shape } from "./queue.ts";
 import { fits, type Pot } from "./room.ts";
+import type { Shape } from "./shapes.ts";
 import { expectedUnblock } from "./unblock.ts";
 
 /** What neither the World nor the dispatcher keeps. */
@@ -98,7 +98,7 @@ export function waitsOf(
         if (context.paused !== undefined) return { reason: "paused", asked: context.paused };
         if (status.notBefore > now)
           return { reason: "backing-off", until: status.notBefore, after: context.lastOutcome };
-        return dispatchWait(dispatcher, run, task, shortagesOf);
+        return dispatchWait(dispatcher, run, task, shortagesOf, now);
       case "claimed":
       case "running":
       case "succeeded":
@@ -138,6 +138,7 @@ function dispatchWait(
   run: Run,
   task: Task,
   shortagesOf: (shape: Shape) => readonly Shortage[],
+  now: Instant,
 ): Wait {
   const shape = dispatcher.shapeOf(run, task);
   const { draws, requires } = shape;
@@ -156,7 +157,7 @@ function dispatchWait(
     const { kind, path, holder } = hazard;
     return { reason: "hazard", kind, path: withinPlan(run, path), holder: glimpse(holder) };
   }
-  if (!fits(draws)) return { reason: "resources", short: shortagesOf(shape) };
+  if (!fits(draws, now)) return { reason: "resources", short: shortagesOf(shape) };
   return { reason: "capacity", workers: dispatcher.workers, idle: dispatcher.idle };
 }
 

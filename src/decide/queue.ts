@@ -3,7 +3,7 @@ import type { Run } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
 import type { Ready, Task } from "../domain/task.ts";
 import { Heap } from "../std/heap.ts";
-import { type Draw, fits } from "./room.ts";
+import type { Shape } from "./shapes.ts";
 
 /** A ready task in the queue. */
 export interface Candidate {
@@ -11,31 +11,23 @@ export interface Candidate {
   readonly task: Task;
   readonly status: Ready;
   readonly shape: Shape;
-  readonly rank: number;
+  readonly lane: Priority;
+  rank: number;
   place: number;
-}
-
-/** Tasks of one shape ask for the same things, so if the first of them does not fit, none does. */
-export interface Shape {
-  readonly key: string;
-  readonly draws: readonly Draw[];
-  readonly requires: readonly string[];
+  /** How many tasks had been given out when it came. */
+  readonly cameAt: number;
 }
 
 /** Longest way to go first, then the order of the plan. */
-const goesFirst = (a: Candidate, b: Candidate): boolean =>
+export const goesFirst = (a: Candidate, b: Candidate): boolean =>
   a.rank !== b.rank ? a.rank > b.rank : a.task.no < b.task.no;
 
 export class RunQueue {
-  readonly #lanes: Record<Priority, Map<Shape, Heap<Candidate>>>;
+  readonly #lanes = new Map<Priority, Map<Shape, Heap<Candidate>>>(PRIORITIES.map((lane) => [lane, new Map()]));
   size = 0;
 
-  constructor() {
-    this.#lanes = Object.fromEntries(PRIORITIES.map((lane) => [lane, new Map()])) as never;
-  }
-
   add(candidate: Candidate): void {
-    const shapes = this.#lanes[candidate.task.spec.priority];
+    const shapes = this.#shapes(candidate.lane);
     let heap = shapes.get(candidate.shape);
     if (heap === undefined) {
       heap = new Heap(goesFirst);
@@ -47,25 +39,52 @@ export class RunQueue {
 
   remove(candidate: Candidate): void {
     if (candidate.place < 0) return;
-    const shapes = this.#lanes[candidate.task.spec.priority];
+    const shapes = this.#shapes(candidate.lane);
     const heap = shapes.get(candidate.shape) as Heap<Candidate>;
     heap.remove(candidate);
     if (heap.size === 0) shapes.delete(candidate.shape);
     this.size--;
   }
 
-  /** The first of the lane among those whose shape fits. */
-  best(lane: Priority): Candidate | undefined {
+  /**
+   * The first of the lane among those that `may`, and the first of all when that is another one: it is passed over. Tasks of one
+   * shape ask for the same things, so if the first of them may not go, the others are not asked.
+   */
+  best(lane: Priority, may: (first: Candidate) => boolean): { readonly best?: Candidate; readonly passed?: Candidate } {
     let best: Candidate | undefined;
-    for (const [shape, heap] of this.#lanes[lane]) {
+    let passed: Candidate | undefined;
+    for (const heap of this.#shapes(lane).values()) {
       const first = heap.peek() as Candidate;
-      if ((best === undefined || goesFirst(first, best)) && fits(shape.draws)) best = first;
+      if (best !== undefined && !goesFirst(first, best)) continue;
+      if (may(first)) best = first;
+      else if (passed === undefined || goesFirst(first, passed)) passed = first;
     }
-    return best;
+    return {
+      ...(best !== undefined && { best }),
+      ...(passed !== undefined && (best === undefined || goesFirst(passed, best)) && { passed }),
+    };
+  }
+
+  isEmpty(lane: Priority): boolean {
+    return this.#shapes(lane).size === 0;
+  }
+
+  /** Orders everything anew. */
+  rerank(rankOf: (task: Task) => number): void {
+    const all = [...this.values()];
+    for (const candidate of all) this.remove(candidate);
+    for (const candidate of all) {
+      candidate.rank = rankOf(candidate.task);
+      this.add(candidate);
+    }
   }
 
   /** Every waiting candidate, in no particular order. */
   *values(): Iterable<Candidate> {
-    for (const lane of PRIORITIES) for (const heap of this.#lanes[lane].values()) yield* heap.values();
+    for (const shapes of this.#lanes.values()) for (const heap of shapes.values()) yield* heap.values();
+  }
+
+  #shapes(lane: Priority): Map<Shape, Heap<Candidate>> {
+    return this.#lanes.get(lane) as Map<Shape, Heap<Candidate>>;
   }
 }

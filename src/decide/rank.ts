@@ -1,7 +1,6 @@
 /** How long the longest path from each task to the end is: those with the most still before them go first. */
 import type { Graph } from "../domain/graph.ts";
 import { taskNo } from "../domain/graph.ts";
-import type { TaskSpec } from "../domain/spec.ts";
 
 /** Ranks by task number, in the unit of the estimates; in hops when there is none. */
 export function upwardRanks(graph: Graph, costs: Float64Array): Float64Array {
@@ -27,17 +26,4 @@ export function upwardRanks(graph: Graph, costs: Float64Array): Float64Array {
     });
   }
   return ranks;
-}
-
-/** The plan's estimates; a task without one is taken to be like the others, and as one hop when none has any. */
-export function planCosts(specs: readonly TaskSpec[]): Float64Array {
-  let sum = 0;
-  let known = 0;
-  for (const { estimate } of specs) {
-    if (estimate === undefined) continue;
-    sum += estimate;
-    known++;
-  }
-  const typical = known === 0 || sum === 0 ? 1 : sum / known;
-  return Float64Array.from(specs, ({ estimate }) => estimate ?? typical);
 }

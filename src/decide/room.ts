@@ -1,5 +1,6 @@
 /** What there is to give out, and what of it is taken. Nothing is given that does not fit, or given back twice. */
-import type { Amounts } from "../domain/spec.ts";
+import type { Amounts, Rate } from "../domain/spec.ts";
+import { type Instant, instant } from "../domain/time.ts";
 import { invariant } from "../std/invariant.ts";
 
 /** One kind of thing, with how much of it there is and how much is free. */
@@ -7,12 +8,18 @@ export interface Pot {
   readonly name: string;
   readonly capacity: number;
   free: number;
+  /** For a rate: it fills up again by itself, this much a millisecond, and nothing is given back. */
+  readonly refill?: number;
+  /** For a rate: when `free` was right. */
+  at: Instant;
 }
 /** An amount of one pot that a task asks for. */
 export interface Draw {
   readonly pot: Pot;
   readonly amount: number;
 }
+
+const BEGINNING = instant(0);
 
 export class Room {
   readonly #pots = new Map<string, Pot>();
@@ -22,7 +29,13 @@ export class Room {
   }
 
   add(name: string, capacity: number): void {
-    if (!this.#pots.has(name)) this.#pots.set(name, { name, capacity, free: capacity });
+    if (!this.#pots.has(name)) this.#pots.set(name, { name, capacity, free: capacity, at: BEGINNING });
+  }
+
+  /** A bucket that is full when it is new, and empty when it may have been used up before we came. */
+  addRate(name: string, { amount, per }: Rate, full: boolean, now: Instant): void {
+    if (this.#pots.has(name)) return;
+    this.#pots.set(name, { name, capacity: amount, free: full ? amount : 0, refill: amount / per, at: now });
   }
 
   pot(name: string): Pot | undefined {
@@ -34,20 +47,38 @@ export class Room {
   }
 }
 
-export const fits = (draws: readonly Draw[]): boolean => {
-  for (const { pot, amount } of draws) if (amount > pot.free) return false;
+export const fits = (draws: readonly Draw[], now: Instant): boolean => {
+  for (const { pot, amount } of draws) if (amount > freeAt(pot, now)) return false;
   return true;
 };
 
-/** Takes what is out in any case, so it may leave less than nothing: ask `fits` before giving out more. */
-export function take(draws: readonly Draw[]): void {
+export const freeAt = ({ free, capacity, refill, at }: Pot, now: Instant): number =>
+  refill === undefined ? free : Math.min(capacity, free + refill * Math.max(0, now - at));
+
+/** When the rates among the draws will have filled up enough; nothing when something else is missing, or nothing is. */
+export function refilledAt(draws: readonly Draw[], now: Instant): Instant | undefined {
+  let at: number = now;
   for (const { pot, amount } of draws) {
-    pot.free -= amount;
+    const short = amount - freeAt(pot, now);
+    if (short <= 0) continue;
+    if (pot.refill === undefined || amount > pot.capacity) return undefined;
+    at = Math.max(at, now + Math.ceil(short / pot.refill));
+  }
+  return at > now ? instant(at) : undefined;
+}
+
+/** Takes what is out in any case, so it may leave less than nothing: ask `fits` before giving out more. */
+export function take(draws: readonly Draw[], now: Instant): void {
+  for (const { pot, amount } of draws) {
+    pot.free = freeAt(pot, now) - amount;
+    pot.at = now;
   }
 }
 
+/** What a rate has given is used up. */
 export function giveBack(draws: readonly Draw[]): void {
   for (const { pot, amount } of draws) {
+    if (pot.refill !== undefined) continue;
     pot.free += amount;
     invariant(pot.free <= pot.capacity, `${pot.name} was given back twice`);
   }

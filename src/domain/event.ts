@@ -128,6 +128,26 @@ export interface TaskSilent extends OfTask {
   readonly kind: "silent";
   readonly forMs: Millis;
 }
+/** Waited longer than it should have: it moves up one lane. */
+export interface TaskAged extends OfTask {
+  readonly kind: "aged_boost";
+  readonly from: Priority;
+  readonly to: Priority;
+  readonly waitedMs: Millis;
+}
+/** Holds files that a more urgent task waits for, and takes over its lane for what it still has to get. */
+export interface TaskInherited extends OfTask {
+  readonly kind: "priority_inherited";
+  readonly to: Priority;
+  /** The task that waits. */
+  readonly by: TaskNo;
+}
+/** Waited this long for files that a less urgent task held. */
+export interface TaskInverted extends OfTask {
+  readonly kind: "priority_inversion";
+  readonly holder: TaskNo;
+  readonly forMs: Millis;
+}
 /** A report that came with an old fence or after its deadline. Nothing was changed by it. */
 export interface LateReportRefused extends OfTask {
   readonly kind: "late_report_refused";
@@ -152,6 +172,9 @@ export type TaskEvent =
   | TaskRequeued
   | TaskApproved
   | TaskSilent
+  | TaskAged
+  | TaskInherited
+  | TaskInverted
   | LateReportRefused;
 export type Event = RunEvent | TaskEvent;
 export type EventKind = Event["kind"];

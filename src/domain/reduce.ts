@@ -5,7 +5,7 @@
 import { invariant, unreachable } from "../std/invariant.ts";
 import type { Event, RunEvent, TaskEvent } from "./event.ts";
 import { type Run, taskOf } from "./run.ts";
-import { type Held, isHeld, isTerminal, type Status, type Task } from "./task.ts";
+import { type Ended, type Held, isHeld, isTerminal, type Status, type Task } from "./task.ts";
 import { type Instant, millis } from "./time.ts";
 import { BLOCKED, type Change, newRun, type World } from "./world.ts";
 
@@ -22,8 +22,8 @@ function reduceRun(world: World, event: RunEvent, changes: Change[]): void {
     case "run_submitted": {
       const run = newRun(event.run, event.manifest, event.specs);
       world.runs.set(run.no, run);
-      settleCarried(run, changes);
-      for (const task of run.tasks) openIfReady(run, task, run.manifest.submittedAt, changes);
+      settleCarried(run, changes, event);
+      for (const task of run.tasks) openIfReady(run, task, run.manifest.submittedAt, changes, event);
       return;
     }
     case "run_reopened":
@@ -57,13 +57,14 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
       task.attempt = event.attempt;
       const { worker, deadline, tokenHash } = event;
       const lease = { worker, fence: event.attempt, deadline, tokenHash };
-      return move(run, task, { state: "claimed", lease, since: event.at }, changes);
+      delete task.lane;
+      return move(run, task, { state: "claimed", lease, since: event.at }, changes, event);
     }
     case "started": {
       const { lease, stopping } = mustBeHeld(task);
       const process = event.process === undefined ? {} : { process: event.process };
       const stop = stopping === undefined ? {} : { stopping };
-      return move(run, task, { state: "running", lease, since: event.at, ...process, ...stop }, changes);
+      return move(run, task, { state: "running", lease, since: event.at, ...process, ...stop }, changes, event);
     }
     case "lease_renewed": {
       const held = mustBeHeld(task);
@@ -72,45 +73,54 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
       return;
     }
     case "stopping":
-      return move(run, task, { ...mustBeHeld(task), stopping: event.reason }, changes);
+      return move(run, task, { ...mustBeHeld(task), stopping: event.reason }, changes, event);
     case "succeeded":
       mustBeHeld(task);
       task.expiries = 0;
-      return end(run, task, { state: "succeeded", at: event.at, outcome: event.outcome }, event.at, changes);
+      return end(run, task, { state: "succeeded", at: event.at, outcome: event.outcome }, changes, event);
     case "failed":
       mustBeHeld(task);
       task.failures++;
-      return end(run, task, { state: "failed", at: event.at, outcome: event.outcome, reason: event.reason }, event.at, changes);
+      return end(run, task, { state: "failed", at: event.at, outcome: event.outcome, reason: event.reason }, changes, event);
     case "retried":
       mustBeHeld(task);
       if (event.costs) task.failures++;
       task.expiries = 0;
-      return move(run, task, { state: "ready", since: event.at, notBefore: event.notBefore }, changes);
+      return move(run, task, { state: "ready", since: event.at, notBefore: event.notBefore }, changes, event);
     case "expired":
       mustBeHeld(task);
       task.expiries++;
       task.lostBy = event.worker;
-      return move(run, task, { state: "ready", since: event.at, notBefore: event.notBefore }, changes);
+      return move(run, task, { state: "ready", since: event.at, notBefore: event.notBefore }, changes, event);
     case "released":
       mustBeHeld(task);
-      return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes);
+      return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes, event);
     case "parked":
-      return move(run, task, { state: "parked", at: event.at, reason: event.reason }, changes);
+      return move(run, task, { state: "parked", at: event.at, reason: event.reason }, changes, event);
     case "skipped":
-      return end(run, task, { state: "skipped", at: event.at, because: event.because }, event.at, changes);
+      return end(run, task, { state: "skipped", at: event.at, because: event.because }, changes, event);
     case "cancelled":
-      return end(run, task, { state: "cancelled", at: event.at }, event.at, changes);
+      return end(run, task, { state: "cancelled", at: event.at }, changes, event);
     case "requeued":
       invariant(task.status.state === "parked", `${task.spec.id} is requeued from ${task.status.state}`);
       task.expiries = 0;
-      if (task.unmet === 0) return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes);
-      return move(run, task, BLOCKED, changes);
+      if (task.unmet === 0) return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes, event);
+      return move(run, task, BLOCKED, changes, event);
     case "approved":
       if (task.spec.gate !== undefined && !task.approved) task.unmet--;
       task.approved = true;
-      return openIfReady(run, task, event.at, changes);
+      return openIfReady(run, task, event.at, changes, event);
+    case "aged_boost":
+      invariant(task.status.state === "ready", `${task.spec.id} waits`);
+      task.lane = event.to;
+      // It stays ready, but stands elsewhere: whoever keeps the queues has to hear of it.
+      return move(run, task, { ...task.status }, changes, event);
+    case "priority_inherited":
+      task.lane = event.to;
+      return;
     case "silent":
     case "late_report_refused":
+    case "priority_inversion":
       return;
     default:
       return unreachable(event);
@@ -118,37 +128,37 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
 }
 
 /** A terminal state is never left, so this is the one place where dependents are told. */
-function end(run: Run, task: Task, status: Status, at: Instant, changes: Change[]): void {
-  move(run, task, status, changes);
+function end(run: Run, task: Task, status: Ended, changes: Change[], cause: Event): void {
+  move(run, task, status, changes, cause);
   run.graph.eachDependent(task.no, (dependentNo, kind) => {
     const dependent = taskOf(run, dependentNo);
     const met = status.state === "succeeded" || kind === "after" || dependent.spec.onFailure === "continue";
     if (!met) return;
     dependent.unmet--;
-    openIfReady(run, dependent, at, changes);
+    openIfReady(run, dependent, status.at, changes, cause);
   });
 }
 
-function openIfReady(run: Run, task: Task, at: Instant, changes: Change[]): void {
+function openIfReady(run: Run, task: Task, at: Instant, changes: Change[], cause: Event): void {
   if (task.unmet !== 0 || task.status.state !== "blocked") return;
-  move(run, task, { state: "ready", since: at, notBefore: at }, changes);
+  move(run, task, { state: "ready", since: at, notBefore: at }, changes, cause);
 }
 
-function settleCarried(run: Run, changes: Change[]): void {
+function settleCarried(run: Run, changes: Change[], cause: Event): void {
   const at = run.manifest.submittedAt;
   for (const no of run.manifest.carried) {
     const outcome = { kind: "success", durationMs: millis(0) } as const;
-    end(run, taskOf(run, no), { state: "succeeded", at, outcome }, at, changes);
+    end(run, taskOf(run, no), { state: "succeeded", at, outcome }, changes, cause);
   }
 }
 
-function move(run: Run, task: Task, to: Status, changes: Change[]): void {
+function move(run: Run, task: Task, to: Status, changes: Change[], cause: Event): void {
   const from = task.status;
   invariant(!isTerminal(from.state), `${task.spec.id} has ended (${from.state}) and cannot become ${to.state}`);
   run.counts[from.state]--;
   run.counts[to.state]++;
   task.status = to;
-  changes.push({ run, task, from, to });
+  changes.push({ run, task, from, to, cause });
 }
 
 function mustBeHeld(task: Task): Held {

@@ -1,7 +1,7 @@
 /** One execution of a plan. */
 import { type Graph, type TaskNo, taskNo } from "./graph.ts";
 import type { RunId } from "./ids.ts";
-import type { Amounts, TaskSpec } from "./spec.ts";
+import type { Amounts, Rates, TaskSpec } from "./spec.ts";
 import type { Task, TaskState } from "./task.ts";
 import type { Instant } from "./time.ts";
 
@@ -33,6 +33,12 @@ export interface RunManifest {
   readonly seed: number;
   /** Named capacities the plan declares. */
   readonly resources: Amounts;
+  /** Named rates the plan declares. */
+  readonly rates?: Rates;
+  /** Its share among the runs it competes with; 1 when absent. */
+  readonly weight?: number;
+  /** Whom it belongs to: tenants share first, then each one's runs. By itself when absent. */
+  readonly tenant?: string;
   /** Tasks that an earlier run had already done. */
   readonly carried: readonly TaskNo[];
   /** The run that this one tries again. */

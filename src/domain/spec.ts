@@ -14,6 +14,13 @@ export type EnvValue = string | { readonly from: string };
 /** Amounts by resource name: `cpu` in thousandths of a core, `memory` in bytes, everything else in whole slots. */
 export type Amounts = Readonly<Record<string, number>>;
 
+/** So much in so much time: tokens a minute, calls a second. */
+export interface Rate {
+  readonly amount: number;
+  readonly per: Millis;
+}
+export type Rates = Readonly<Record<string, Rate>>;
+
 export interface RetryPolicy {
   /** Tries in all, the first included. */
   readonly attempts: number;
@@ -48,6 +55,8 @@ export interface TaskSpec {
   /** Capabilities a worker must have. */
   readonly requires: readonly string[];
   readonly resources: Amounts;
+  /** The service it depends on: one that keeps failing is left alone for a while, for all tasks that name it. */
+  readonly provider?: string;
   readonly reads: readonly string[];
   readonly writes: readonly string[];
   readonly env: Readonly<Record<string, EnvValue>>;

@@ -13,7 +13,7 @@ import type { TaskNo } from "./graph.ts";
 import type { WorkerId } from "./ids.ts";
 import type { Lease } from "./lease.ts";
 import type { Outcome, TimeoutLimit } from "./outcome.ts";
-import type { TaskSpec } from "./spec.ts";
+import type { Priority, TaskSpec } from "./spec.ts";
 import type { Instant } from "./time.ts";
 
 export const TASK_STATES = [
@@ -111,7 +111,8 @@ export const PARK_REASONS = ["poison", "starved", "attention"] as const;
 export type ParkReason = (typeof PARK_REASONS)[number];
 
 export type Held = Claimed | Running;
-export type Status = Blocked | Ready | Held | Succeeded | Failed | Cancelled | Skipped | Parked;
+export type Ended = Succeeded | Failed | Cancelled | Skipped;
+export type Status = Blocked | Ready | Held | Ended | Parked;
 
 /** A task in the World. Only the reducer writes to it. */
 export interface Task {
@@ -129,6 +130,8 @@ export interface Task {
   /** Needs, and a closed gate, that still hold it back. */
   unmet: number;
   approved: boolean;
+  /** The lane it waits in when that is not its own: it waited too long, or somebody more urgent waits for it. Until it is claimed. */
+  lane?: Priority;
   /** Who lost the last lease of this task, to be avoided next time. */
   lostBy?: WorkerId;
 }
@@ -136,3 +139,6 @@ export interface Task {
 export const isTerminal = (state: TaskState): state is TerminalState =>
   (TERMINAL_STATES as readonly string[]).includes(state);
 export const isHeld = (status: Status): status is Held => status.state === "claimed" || status.state === "running";
+
+/** The lane it is in now. */
+export const laneOf = (task: Task): Priority => task.lane ?? task.spec.priority;

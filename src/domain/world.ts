@@ -1,4 +1,5 @@
 /** The state of everything, in memory: what the events so far add up to. `reduce` builds and changes it; nothing else does. */
+import type { Event } from "./event.ts";
 import { buildGraph, type TaskNo, taskNo } from "./graph.ts";
 import type { RunId } from "./ids.ts";
 import type { Run, RunManifest, RunNo } from "./run.ts";
@@ -26,6 +27,8 @@ export interface Change {
   readonly task: Task;
   readonly from: Status;
   readonly to: Status;
+  /** What happened. */
+  readonly cause: Event;
 }
 
 /** All that wait for something share one value: a million of them cost nothing. */

@@ -13,6 +13,11 @@ import {
   processStat,
 } from "./host.ts";
 
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 30_000 });
+
+const eventually = (check: () => void): PromiseLike<void> => vi.waitFor(check, { timeout: 10_000, interval: 10 });
+
 test("this very process is alive", () => {
   const own = ownIdentity();
   expect(own).toEqual({ pid: process.pid, startTime: expect.stringMatching(/./), bootId: bootId() });
@@ -35,11 +40,12 @@ test("a process that ended is not alive", async () => {
 });
 
 test("a process that ended and was not reaped is not alive either", async () => {
-  // The shell becomes a sleep, which never asks how its child ended.
-  const child = spawn("sh", ["-c", "true & echo $!; exec sleep 300"], { stdio: ["ignore", "pipe", "ignore"] });
+  // The shell becomes a sleep, which never asks how its child ended; the child ends after that.
+  const ending = `sh -c 'while [ "$(cat /proc/$PPID/comm)" != sleep ]; do sleep 0.01; done'`;
+  const child = spawn("sh", ["-c", `${ending} & echo $!; exec sleep 300`], { stdio: ["ignore", "pipe", "ignore"] });
   const [line] = await once(child.stdout, "data");
   const pid = Number(line);
-  await vi.waitFor(() => expect(processStat(pid)?.zombie).toBe(true));
+  await eventually(() => expect(processStat(pid)?.zombie).toBe(true));
   expect(processIdentity(pid)).toBeUndefined();
   child.kill("SIGKILL");
 });
@@ -63,7 +69,7 @@ test("lists processes, and finds those that carry a mark", async () => {
   });
   const [pid] = [child.pid ?? 0];
   expect(listProcesses().find((found) => found.pid === pid)).toMatchObject({ group: pid, zombie: false });
-  await vi.waitFor(() => expect(markedProcesses("MARK=x1").map((found) => found.pid)).toEqual([pid]));
+  await eventually(() => expect(markedProcesses("MARK=x1").map((found) => found.pid)).toEqual([pid]));
   expect(markedProcesses("MARK=x")).toEqual([]);
   child.kill("SIGKILL");
   await once(child, "exit");

@@ -411,7 +411,7 @@ export class Engine {
       lazy,
       this.#keepAt,
       this.#deadlines.next(),
-      this.#dispatching ? this.dispatcher.nextWake() : undefined,
+      this.#dispatching ? this.dispatcher.nextWake(this.#deps.clock.now()) : undefined,
     ];
     const next = wakes.reduce((first, each) =>
       each !== undefined && (first === undefined || each < first) ? each : first,

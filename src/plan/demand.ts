@@ -1,9 +1,9 @@
 /** Says which requests of a plan can never be met, by the plan itself or by the machine it is checked for. */
 import type { TaskNo } from "../domain/graph.ts";
-import { type Amounts, SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
+import { type Amounts, type Rates, SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
 import { didYouMean } from "../std/schema.ts";
 import type { Findings } from "./diagnostics.ts";
-import { describeImpossible, impossible, impossibleByItself, type Rates } from "./resources.ts";
+import { describeImpossible, impossible, impossibleByItself } from "./resources.ts";
 import type { Subject } from "./validate.ts";
 
 interface Capacity {

@@ -3,7 +3,7 @@
  * decode → read (JSON or YAML) → shape → normalize → validate. Each stage is a file of its own.
  */
 import { buildGraph, type Graph, type TaskNo } from "../domain/graph.ts";
-import type { Amounts, TaskSpec } from "../domain/spec.ts";
+import type { Amounts, Rate, Rates, TaskSpec } from "../domain/spec.ts";
 import { Problems } from "../std/problems.ts";
 import { err, ok, type Result } from "../std/result.ts";
 import { isMap } from "../std/schema.ts";
@@ -13,8 +13,6 @@ import { diagnose } from "./diagnose.ts";
 import { type Diagnostic, type Finding, Findings, isError } from "./diagnostics.ts";
 import { normalizeTasks } from "./normalize.ts";
 import { readSource } from "./read.ts";
-import type { Rates } from "./resources.ts";
-import type { Rate } from "./scalars.ts";
 import { type PlanInput, planShape } from "./shape.ts";
 import type { Source } from "./source.ts";
 import { checkEdges, checkHazards, checkTwins, type Subject } from "./validate.ts";

@@ -1,10 +1,7 @@
 /** Requests that can never be met: better said before the plan runs than waited for. */
 import { type TaskNo, taskNo } from "../domain/graph.ts";
 import { formatBytes } from "../domain/size.ts";
-import { type Amounts, SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
-import type { Rate } from "./scalars.ts";
-
-export type Rates = Readonly<Record<string, Rate>>;
+import { type Amounts, type Rates, SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
 
 export interface Impossible {
   readonly task: TaskNo;

@@ -2,6 +2,7 @@
 import { ID_LENGTH_MAX, isId, type TaskId, taskId } from "../domain/ids.ts";
 import { normalizePath, PATH_LENGTH_MAX } from "../domain/paths.ts";
 import { parseBytes } from "../domain/size.ts";
+import type { Rate } from "../domain/spec.ts";
 import { formatDuration, type Millis, millis, parseDuration } from "../domain/time.ts";
 import { integer, number, type Schema, string, text, union } from "../std/schema.ts";
 import type { KeyRule } from "../std/schema-maps.ts";
@@ -96,12 +97,6 @@ const countText: Schema<number> = text({
 
 /** Whole slots of something: `2`, or `30k`. */
 export const count: Schema<number> = union(integer({ min: 0 }), countText);
-
-/** So much per so long. */
-export interface Rate {
-  readonly amount: number;
-  readonly per: Millis;
-}
 
 const RATE = /^([^/]+)\/(s|min|h|d)$/;
 const RATE_UNITS: Readonly<Record<string, Millis>> = {

@@ -3,7 +3,7 @@ import type { TaskNo } from "../domain/graph.ts";
 import { workerId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import { type Run, type RunManifest, type RunNo, type RunStatus, taskOf } from "../domain/run.ts";
-import type { TaskSpec } from "../domain/spec.ts";
+import type { Priority, TaskSpec } from "../domain/spec.ts";
 import {
   type FailReason,
   isTerminal,
@@ -46,6 +46,7 @@ export interface TaskRow {
   readonly deadline: Instant | null;
   readonly tokenHash: string | null;
   readonly lostBy: string | null;
+  readonly lane: Priority | null;
   /** What only some states have, as JSON. */
   readonly detail: Detail | null;
 }
@@ -92,6 +93,7 @@ export function toTaskRow(run: Run, task: Task): TaskRow {
     deadline: held?.deadline ?? null,
     tokenHash: held?.tokenHash ?? null,
     lostBy: task.lostBy ?? null,
+    lane: task.lane ?? null,
     detail: detailOf(status),
   };
 }
@@ -125,6 +127,7 @@ function restoreTask(run: Run, task: Task, row: TaskRow): void {
   task.expiries = row.expiries;
   task.approved = row.approved;
   if (row.lostBy !== null) task.lostBy = workerId(row.lostBy);
+  if (row.lane !== null) task.lane = row.lane;
   set(run, task, statusOf(row));
 }
 

@@ -40,7 +40,11 @@ function isAboutClaim(event: TaskEvent): boolean {
     case "skipped":
     case "requeued":
     case "approved":
+    case "aged_boost":
+    case "priority_inversion":
       return false;
+    case "priority_inherited":
+      return true;
     default:
       return unreachable(event);
   }
@@ -97,6 +101,12 @@ function taskDetail(event: TaskEvent, run: Run): object {
       return askedJson(event.asked);
     case "silent":
       return { for_ms: event.forMs };
+    case "aged_boost":
+      return { from: event.from, to: event.to, waited_ms: event.waitedMs };
+    case "priority_inherited":
+      return { to: event.to, by_task: taskOf(run, event.by).spec.id };
+    case "priority_inversion":
+      return { holder: taskOf(run, event.holder).spec.id, for_ms: event.forMs };
     case "late_report_refused":
       return { reported: event.reported };
     default:
@@ -175,6 +185,15 @@ export function eventWords(event: Event, run: Run): { readonly text: string; rea
       return { text: `approved, ${askedWords(event.asked)}` };
     case "silent":
       return { text: `has been silent for ${formatDuration(event.forMs)}`, tone: "warn" };
+    case "aged_boost":
+      return { text: `waited ${formatDuration(event.waitedMs)}: moved up from ${event.from} to ${event.to}` };
+    case "priority_inherited":
+      return { text: `is treated as ${event.to}, because ${taskOf(run, event.by).spec.id} waits for its files` };
+    case "priority_inversion":
+      return {
+        text: `waited ${formatDuration(event.forMs)} for files that ${taskOf(run, event.holder).spec.id} held`,
+        tone: "warn",
+      };
     case "late_report_refused":
       return { text: `report "${event.reported}" refused: fence ${event.fence} is not the current one`, tone: "warn" };
     default:

@@ -122,6 +122,9 @@ function endOf({ kind }: TaskEvent): AttemptEnd | undefined {
     case "requeued":
     case "approved":
     case "silent":
+    case "aged_boost":
+    case "priority_inherited":
+    case "priority_inversion":
     case "late_report_refused":
       return undefined;
     default:

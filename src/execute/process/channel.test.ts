@@ -4,6 +4,7 @@ import { createConnection, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { eventually } from "../conformance.ts";
 import { openChannel } from "./channel.ts";
 
 let dir: string;
@@ -36,7 +37,7 @@ test("lines arrive whole and in order, however they are cut", async () => {
     await new Promise(setImmediate);
   }
   here.write(":3}\n");
-  await vi.waitFor(() => expect(heard).toEqual(['{"a":"é"}', '{"b":2}', '{"c":3}']));
+  await eventually(() => expect(heard).toEqual(['{"a":"é"}', '{"b":2}', '{"c":3}']));
 });
 
 test("everything said in one turn is one write", async () => {
@@ -70,7 +71,7 @@ test("a peer that does not read is waited for, and misses nothing", async () => 
     (line) => heard.push(JSON.parse(line).n),
     () => {},
   );
-  await vi.waitFor(() => expect(heard).toEqual(Array.from({ length: 200 }, (_, n) => n)));
+  await eventually(() => expect(heard).toEqual(Array.from({ length: 200 }, (_, n) => n)));
 });
 
 test("what was said before closing is still said, nothing after it", async () => {
@@ -85,6 +86,6 @@ test("what was said before closing is still said, nothing after it", async () =>
   channel.send({ last: true });
   channel.close();
   channel.send({ after: true });
-  await vi.waitFor(() => expect(closed).toHaveBeenCalledOnce());
+  await eventually(() => expect(closed).toHaveBeenCalledOnce());
   expect(heard).toEqual(['{"last":true}']);
 });

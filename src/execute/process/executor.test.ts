@@ -191,9 +191,9 @@ describe("a process", () => {
   test("memory is that of all its processes together, and less than the limit is no matter", async () => {
     open();
     const child = (ms: number) =>
-      `${process.execPath} -e 'const b = Buffer.alloc(100e6, 1); setTimeout(() => b, ${ms})'`;
+      `${process.execPath} -e 'const b = Buffer.alloc(120e6, 1); setTimeout(() => b, ${ms})'`;
     const both = `${child(60_000)} & ${child(60_000)}`;
-    expect(await start(both, { memoryLimit: 220 * MIB }).outcome).toMatchObject({ kind: "signal", limit: "memory" });
+    expect(await start(both, { memoryLimit: 180 * MIB }).outcome).toMatchObject({ kind: "signal", limit: "memory" });
     expect(await start(child(300), { memoryLimit: 400 * MIB, fence: 2 }).outcome).toMatchObject({ kind: "success" });
   });
 

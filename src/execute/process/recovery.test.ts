@@ -141,6 +141,18 @@ describe("after the scheduler was killed", () => {
     expect(await handle?.outcome).toMatchObject({ kind: "exit", code: 9 });
   });
 
+  test("ends are written down at once, not only when the spawner goes", async () => {
+    const scheduler = new Scheduler([waiting(), shell(dir, "exit 9", { fence: 2 })], {});
+    await eventually(() => expect(scheduler.said.filter((line) => line.process)).toHaveLength(2));
+    await eventually(() => expect(scheduler.said.some((line) => line.outcome)).toBe(true));
+    await scheduler.kill();
+    const ended = () => readdirSync(join(state, "processes")).filter((name) => name.endsWith(".ends.jsonl"));
+    await eventually(() => expect(ended()).toHaveLength(1));
+    for (const spawner of spawners()) process.kill(spawner.pid, "SIGKILL");
+    const handle = await open().adopt(shell(dir, "exit 9", { fence: 2 }), undefined, told());
+    expect(await handle?.outcome).toMatchObject({ kind: "exit", code: 9 });
+  });
+
   test("what nobody adopts is swept, what was adopted is not", async () => {
     const attempts = [waiting(), waiting({ fence: 2 }), waiting({ fence: 3 })];
     const [first, second, third] = await crashed(attempts);

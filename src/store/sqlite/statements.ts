@@ -22,18 +22,18 @@ export function prepareStatements(db: DatabaseSync) {
 
     insertTask: db.prepare(`
       insert into task (run, no, state, version, attempt, failures, expiries, approved, since,
-                        not_before, worker, expires_at, token_hash, lost_by, detail)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        not_before, worker, expires_at, token_hash, lost_by, lane, detail)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       on conflict do nothing`),
     // The version is the compare-and-set: a row that another has replaced meanwhile is not touched.
     updateTask: db.prepare(`
       update task
       set state = ?, version = ?, attempt = ?, failures = ?, expiries = ?, approved = ?, since = ?,
-          not_before = ?, worker = ?, expires_at = ?, token_hash = ?, lost_by = ?, detail = ?
+          not_before = ?, worker = ?, expires_at = ?, token_hash = ?, lost_by = ?, lane = ?, detail = ?
       where run = ? and no = ? and version = ?`),
     tasksOfRun: db.prepare(`
       select run, no, state, version, attempt, failures, expiries, approved, since,
-             not_before, worker, expires_at, token_hash, lost_by, detail
+             not_before, worker, expires_at, token_hash, lost_by, lane, detail
       from task where run = ? order by no`),
 
     insertEvent: db.prepare(`

@@ -206,6 +206,7 @@ function writeTask(sql: Statements, { row, replaces }: TaskWrite): boolean {
           deadline,
           tokenHash,
           row.lostBy,
+          row.lane,
           detail,
         )
       : sql.updateTask.run(
@@ -221,6 +222,7 @@ function writeTask(sql: Statements, { row, replaces }: TaskWrite): boolean {
           deadline,
           tokenHash,
           row.lostBy,
+          row.lane,
           detail,
           run,
           task,
@@ -268,6 +270,7 @@ const toTaskRow = (row: Row): TaskRow =>
     deadline: row["expires_at"],
     tokenHash: row["token_hash"],
     lostBy: row["lost_by"],
+    lane: row["lane"],
     detail: row["detail"] === null ? null : JSON.parse(row["detail"] as string),
   }) as TaskRow;
 

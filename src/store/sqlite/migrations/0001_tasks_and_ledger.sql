@@ -54,6 +54,7 @@ create table task (
   expires_at integer,
   token_hash text,
   lost_by    text,
+  lane       text check (lane in ('critical', 'high', 'normal', 'low')),
   detail     text,
   primary key (run, no),
   check ((state in ('claimed', 'running')) = (worker is not null)),

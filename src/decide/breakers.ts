@@ -1,0 +1,44 @@
+/** The breakers of all services that tasks depend on. */
+import type { Event } from "../domain/event.ts";
+import type { Instant } from "../domain/time.ts";
+import { admits, type Breaker, CLOSED, returned, sent } from "./breaker.ts";
+import { FAILURE_POLICY } from "./policy.ts";
+
+export class Breakers {
+  readonly #breakers = new Map<string, Breaker>();
+
+  admits(provider: string, now: Instant): boolean {
+    return admits(this.of(provider), now);
+  }
+
+  of(provider: string): Breaker {
+    return this.#breakers.get(provider) ?? CLOSED;
+  }
+
+  sent(provider: string): void {
+    this.#breakers.set(provider, sent(this.of(provider)));
+  }
+
+  /** The event that ended an attempt says how the service did. */
+  returned(provider: string, cause: Event): void {
+    this.#breakers.set(provider, returned(this.of(provider), verdictOf(cause), cause.at));
+  }
+
+  /** The next moment at which a service may be tried again. */
+  nextTrial(now: Instant): Instant | undefined {
+    let next: Instant | undefined;
+    for (const breaker of this.#breakers.values()) {
+      if (breaker.state !== "open" || breaker.until <= now) continue;
+      if (next === undefined || breaker.until < next) next = breaker.until;
+    }
+    return next;
+  }
+}
+
+function verdictOf(cause: Event): "success" | "failure" | "nothing" {
+  if (cause.kind === "succeeded") return "success";
+  if (!("outcome" in cause) || typeof cause.outcome !== "object") return "nothing";
+  const { kind } = cause.outcome;
+  if (kind === "success") return "success";
+  return FAILURE_POLICY[kind].service ? "failure" : "nothing";
+}
