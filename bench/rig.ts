@@ -32,13 +32,25 @@ export const machine = (): Report["machine"] => ({
   cpu: cpus()[0]?.model ?? "unknown",
 });
 
-export const atMost = (goal: string, value: number, limit: number): Goal => ({ goal, value: round(value), limit, met: value <= limit });
-export const atLeast = (goal: string, value: number, limit: number): Goal => ({ goal, value: round(value), limit, met: value >= limit });
+export const atMost = (goal: string, value: number, limit: number): Goal => ({
+  goal,
+  value: round(value),
+  limit,
+  met: value <= limit,
+});
+export const atLeast = (goal: string, value: number, limit: number): Goal => ({
+  goal,
+  value: round(value),
+  limit,
+  met: value >= limit,
+});
 
 export const median = (values: readonly number[]): number => {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? (sorted[middle] as number) : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+  return sorted.length % 2 === 1
+    ? (sorted[middle] as number)
+    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 };
 
 export const round = (value: number): number => Number(value.toPrecision(4));
@@ -64,6 +76,7 @@ export function inChild<T>(script: URL, args: readonly (string | number)[]): Pro
 
 export function printReport(name: string, { machine: where, goals, results }: Report): void {
   const lines = [`${name} on Node ${where.node}, ${where.cores} × ${where.cpu}`, JSON.stringify(results, null, 2)];
-  for (const { goal, value, limit, met } of goals) lines.push(`${met ? "met   " : "MISSED"} ${goal}: ${value} (limit ${limit})`);
+  for (const { goal, value, limit, met } of goals)
+    lines.push(`${met ? "met   " : "MISSED"} ${goal}: ${value} (limit ${limit})`);
   process.stdout.write(`${lines.join("\n")}\n`);
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { runId, taskId, workerId } from "../../src/domain/ids.ts";
-import { type RunManifest, type RunNo, runNo } from "../../src/domain/run.ts";
+import type { RunManifest, RunNo, runNo } from "../../src/domain/run.ts";
 import { SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
 import { millis } from "../../src/domain/time.ts";
 import { systemClock } from "../../src/effects/clock.ts";
@@ -96,7 +96,9 @@ function byHand(count: number, batch: number) {
   db.exec("begin");
   for (let no = 0; no < count; no++) insert.run(no);
   db.exec("commit");
-  const claim = db.prepare("update task set state = 'claimed', attempt = attempt + 1, worker = ?, expires_at = ? where no = ?");
+  const claim = db.prepare(
+    "update task set state = 'claimed', attempt = attempt + 1, worker = ?, expires_at = ? where no = ?",
+  );
   const finish = db.prepare("update task set state = 'succeeded', worker = null, expires_at = null where no = ?");
   const event = db.prepare("insert into ledger values (?, ?, ?, ?, ?)");
   let seq = 0;

@@ -70,6 +70,10 @@ function writeWorkspace(graph: Graph, directory: string): void {
     packages[`packages/${id}`] = { name: id, version: "1.0.0" };
     packages[`node_modules/${id}`] = { resolved: `packages/${id}`, link: true };
   }
-  write(directory, "package-lock.json", JSON.stringify({ name: "bench", lockfileVersion: 3, requires: true, packages }));
+  write(
+    directory,
+    "package-lock.json",
+    JSON.stringify({ name: "bench", lockfileVersion: 3, requires: true, packages }),
+  );
   symlinkSync(PEERS_MODULES, join(directory, "node_modules"));
 }

@@ -12,7 +12,9 @@ export type Availability = { readonly version: string } | { readonly skipped: st
 
 /** The pinned version once it is there, or why it cannot be. */
 export function bringPeer(name: string): Availability {
-  const wanted = (readJson(join(FOLDER, "package.json")) as { dependencies: Record<string, string> }).dependencies[name];
+  const wanted = (readJson(join(FOLDER, "package.json")) as { dependencies: Record<string, string> }).dependencies[
+    name
+  ];
   if (wanted === undefined) return { skipped: `${name} is not in bench/peers/package.json` };
   if (installed(name) !== wanted) failure ??= install();
   return installed(name) === wanted ? { version: wanted } : { skipped: failure ?? "npm did not install it" };
@@ -26,11 +28,16 @@ function install(): string {
   // No scripts: none of these needs one to run, and a benchmark should not run a stranger's. No lock file: it would have to list
   // the binaries of every platform, and not every registry has them all.
   const args = ["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"];
-  const npm = process.env["npm_execpath"];
+  const npm = process.env.npm_execpath;
   const [file, before] = npm === undefined ? ["npm", []] : [process.execPath, [npm]];
   const done = spawnSync(file, [...before, ...args], { cwd: FOLDER, encoding: "utf8", timeout: TIMEOUT_MS });
   if (done.status === 0) return "npm did not install it";
-  const said = done.error?.message ?? done.stderr.split("\n").filter((line) => line.startsWith("npm error")).join(" ");
+  const said =
+    done.error?.message ??
+    done.stderr
+      .split("\n")
+      .filter((line) => line.startsWith("npm error"))
+      .join(" ");
   return `npm install failed: ${said.slice(0, REASON_LENGTH)}`;
 }
 

@@ -23,20 +23,20 @@ export const bench: Bench = async ({ quick }) => {
     const options = { rounds: quick ? 1 : 5, references: ["floor", "rota"], scratch };
     const result = await race(graph, [...contenders, wireit], options);
     races[name] = result;
-    goals.push(atMost(`${name}: rota ÷ floor`, result.ratios["rota"]?.["floor"] ?? Number.NaN, FLOOR_RATIO_MAX));
+    goals.push(atMost(`${name}: rota ÷ floor`, result.ratios.rota?.floor ?? Number.NaN, FLOOR_RATIO_MAX));
     goals.push(...beside(name, result, ["wireit"]));
   }
   const packages = quick ? independent(8) : independent(200);
   const options = { rounds: quick ? 1 : 2, references: ["floor", "rota"], scratch };
-  races["packages"] = await race(packages, [floor, rota("rota"), nx, turbo], options);
-  goals.push(...beside("packages", races["packages"], ["nx", "turbo"]));
+  races.packages = await race(packages, [floor, rota("rota"), nx, turbo], options);
+  goals.push(...beside("packages", races.packages, ["nx", "turbo"]));
   return { machine: machine(), goals, results: { atOnce: AT_ONCE, races, leftRunning: scratch.leftRunning } };
 };
 
 /** One goal for each of these that took part. */
 function beside(name: string, { ratios }: Race, peers: readonly string[]): readonly Goal[] {
   return peers.flatMap((peer) => {
-    const ratio = ratios[peer]?.["rota"];
+    const ratio = ratios[peer]?.rota;
     return ratio === undefined ? [] : [atLeast(`${name}: ${peer} ÷ rota`, ratio, PEER_RATIO_MIN)];
   });
 }

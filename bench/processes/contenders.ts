@@ -41,7 +41,8 @@ export const rota = (name: string, env: Readonly<Record<string, string>> = {}): 
     const args = ["run", "plan.json", "--workers", String(AT_ONCE), "--json", "--state", join(directory, "state")];
     return { file: ROTA, args, cwd: directory, env };
   },
-  readOwnMs: (stdout) => (JSON.parse(stdout.trim().split("\n").at(-1) as string) as { duration_ms: number }).duration_ms,
+  readOwnMs: (stdout) =>
+    (JSON.parse(stdout.trim().split("\n").at(-1) as string) as { duration_ms: number }).duration_ms,
 });
 
 export const make: Contender = {

@@ -56,10 +56,17 @@ export async function race(
       continue;
     }
     standings[name] = { version: each.version, ...summarise(each.laps, graph.length) };
-    const others = present.filter(({ contender, laps }) => options.references.includes(contender.name) && laps.length > 0);
+    const others = present.filter(
+      ({ contender, laps }) => options.references.includes(contender.name) && laps.length > 0,
+    );
     ratios[name] = Object.fromEntries(others.map(({ contender, laps }) => [contender.name, ratio(each.laps, laps)]));
   }
-  return { tasks: graph.length, load: { before: round(before), after: round(loadavg()[0] as number) }, standings, ratios };
+  return {
+    tasks: graph.length,
+    load: { before: round(before), after: round(loadavg()[0] as number) },
+    standings,
+    ratios,
+  };
 }
 
 async function lap(contender: Contender, graph: Graph, scratch: Scratch): Promise<Lap> {

@@ -75,7 +75,15 @@ export const workflows = (data: string): readonly Instance[] =>
     [4, 16, 64].map((workers) => {
       const specs = specsOf(flow.dur, predecessors(flow.succ), () => ({}));
       const bound = Math.max(longestPath(flow), flow.dur.reduce((sum, each) => sum + each, 0) / workers);
-      return { set: `workflows/${workers}`, name: flow.name, specs, resources: {}, workers, best: bound, lowerBound: bound };
+      return {
+        set: `workflows/${workers}`,
+        name: flow.name,
+        specs,
+        resources: {},
+        workers,
+        best: bound,
+        lowerBound: bound,
+      };
     }),
   );
 
@@ -99,7 +107,9 @@ const specsOf = (durations: number[], preds: number[][], request: (no: number) =
 
 const requestOf = ({ R, req }: Project, no: number): Amounts =>
   Object.fromEntries(
-    Array.from({ length: R }, (_, kind) => [`r${kind}`, req[no * R + kind] as number] as const).filter(([, amount]) => amount > 0),
+    Array.from({ length: R }, (_, kind) => [`r${kind}`, req[no * R + kind] as number] as const).filter(
+      ([, amount]) => amount > 0,
+    ),
   );
 
 function predecessors(succ: number[][]): number[][] {
@@ -118,7 +128,10 @@ function longestPath({ dur, succ }: Workflow): number {
       if (open.length > 0) stack.push(...open);
       else {
         stack.pop();
-        tails.set(no, (dur[no] as number) + Math.max(0, ...(succ[no] as number[]).map((next) => tails.get(next) as number)));
+        tails.set(
+          no,
+          (dur[no] as number) + Math.max(0, ...(succ[no] as number[]).map((next) => tails.get(next) as number)),
+        );
       }
     }
     return tails.get(from) as number;

@@ -46,10 +46,10 @@ function races({ races: all, atOnce }: Report["results"]): readonly string[] {
             standing.wallMsPerTask,
             standing.wallMsPerTaskBest,
             standing.ownMsPerTask ?? "",
-            ratios[contender]?.["floor"] ?? "",
+            ratios[contender]?.floor ?? "",
           ],
     );
-    const title = `**${name}**: ${tasks} tasks, ${atOnce} at a time; load average ${load.before} before, ${load.after} after.`;
+    const title = `**${name}**: ${tasks} tasks, ${String(atOnce)} at a time; load average ${load.before} before, ${load.after} after.`;
     return `${title}\n\n${table(["", "version", "ms a task", "best round", "by its own clock", "÷ floor"], rows)}`;
   });
 }

@@ -28,13 +28,13 @@ export const bench: Bench = async ({ quick }) => {
     for (const [name, command] of Object.entries(commands)) times[name]?.push((await timeCommand(command)).wallMs);
   }
   const ms = Object.fromEntries(Object.entries(times).map(([name, each]) => [name, round(median(each))]));
-  const [node, version, status] = [ms["node"], ms["version"], ms["status"]] as [number, number, number];
+  const [node, version, status] = [ms.node, ms.version, ms.status] as [number, number, number];
   return {
     machine: machine(),
     goals: [
       atMost("rota --version ÷ node -e 0", version / node, VERSION_MAX),
       atMost("rota status ÷ node -e 0", status / node, STATUS_MAX),
     ],
-    results: { runs: times["node"]?.length, ms, load: { before: round(before), after: round(loadavg()[0] as number) } },
+    results: { runs: times.node?.length, ms, load: { before: round(before), after: round(loadavg()[0] as number) } },
   };
 };

@@ -29,19 +29,25 @@ export const SETTINGS = {
     .describe("How many tasks may run at once. One per core when it is not set."),
   durability: oneOf(DURABILITIES)
     .default("full")
-    .describe("`full`: what was recorded survives a power cut. `normal`: faster, and a power cut may lose the last moments."),
+    .describe(
+      "`full`: what was recorded survives a power cut. `normal`: faster, and a power cut may lose the last moments.",
+    ),
   grace: duration()
     .default(PROCESS_DEFAULTS.grace, formatDuration(PROCESS_DEFAULTS.grace))
     .describe("How long a task that is stopped has to end by itself before it is killed."),
   leaseTtl: duration(millis(100))
     .default(LEASE_TTL, formatDuration(LEASE_TTL))
-    .describe("How long a task stays with a worker that gives no sign of life, and how long tasks run on without a scheduler."),
+    .describe(
+      "How long a task stays with a worker that gives no sign of life, and how long tasks run on without a scheduler.",
+    ),
   heartbeat: duration(millis(20))
     .default(HEARTBEAT_INTERVAL, formatDuration(HEARTBEAT_INTERVAL))
     .describe("How often leases are renewed. At most half of `leaseTtl`."),
   orphans: oneOf(ORPHANS)
     .default(PROCESS_DEFAULTS.orphans)
-    .describe("What becomes of running tasks when their scheduler dies. `keep`: the next one takes them over. `stop`: they are ended."),
+    .describe(
+      "What becomes of running tasks when their scheduler dies. `keep`: the next one takes them over. `stop`: they are ended.",
+    ),
   pass: list(passName, { max: 1_000 })
     .default([])
     .describe("Environment variables that tasks get besides the usual ones. A name may end in `*`."),
@@ -111,7 +117,12 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   return { values: config, origins };
 }
 
-function takeFile(found: ConfigFile, values: Record<string, unknown>, origins: Record<Setting, Origin>, faults: string[]): void {
+function takeFile(
+  found: ConfigFile,
+  values: Record<string, unknown>,
+  origins: Record<Setting, Origin>,
+  faults: string[],
+): void {
   const { name, place } = found;
   const problems = new Problems("the configuration");
   const read = FILE.read(found.value, problems) as Readonly<Record<string, unknown>> | undefined;

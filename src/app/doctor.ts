@@ -36,7 +36,11 @@ export async function* diagnose(state: StateDir | undefined, env: Env): AsyncGen
   yield { check: "node", health: "ok", message: `Node ${process.versions.node}` };
   yield { check: "sqlite", health: "ok", message: `SQLite ${process.versions.sqlite ?? "unknown"}` };
   if (state === undefined) {
-    yield { check: "state", health: "info", message: "There is no state directory here, so only the machine was looked at." };
+    yield {
+      check: "state",
+      health: "info",
+      message: "There is no state directory here, so only the machine was looked at.",
+    };
   } else yield* diagnoseState(state);
   yield await findProgram("git", env);
   yield await findProgram("tmux", env);
@@ -63,7 +67,9 @@ async function* diagnoseState(state: StateDir): AsyncGenerator<Finding> {
 async function* diagnoseStore(store: Store, state: StateDir): AsyncGenerator<Finding> {
   const damage = await store.check();
   if (damage.length > 0) {
-    yield* damage.slice(0, SHOWN_MAX).map((message): Finding => ({ check: "store", health: "problem", message, hint: SAVE }));
+    yield* damage
+      .slice(0, SHOWN_MAX)
+      .map((message): Finding => ({ check: "store", health: "problem", message, hint: SAVE }));
     return;
   }
   yield { check: "store", health: "ok", message: `${state.database} is whole` };
@@ -88,7 +94,12 @@ async function checkPermissions({ root }: StateDir): Promise<Finding> {
   try {
     await access(root, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch {
-    return { check, health: "problem", message: `${root} cannot be written to`, hint: "Make it yours, or use another with --state DIR." };
+    return {
+      check,
+      health: "problem",
+      message: `${root} cannot be written to`,
+      hint: "Make it yours, or use another with --state DIR.",
+    };
   }
   if ((mode & PRIVATE) === 0) return { check, health: "ok", message: `${root} is yours alone` };
   const shown = (mode & 0o777).toString(8);
@@ -152,16 +163,25 @@ function* checkProcesses({ root }: StateDir, scheduler: Owner | undefined): Gene
   }
   const spawners = readRecords(directory).filter(({ process }) => isAlive(process));
   for (const { process } of spawners) {
-    yield { check, health: "warning", message: `a spawner is left (pid ${process.pid})`, hint: "It leaves by itself when its tasks have ended." };
+    yield {
+      check,
+      health: "warning",
+      message: `a spawner is left (pid ${process.pid})`,
+      hint: "It leaves by itself when its tasks have ended.",
+    };
   }
-  if (left.length + spawners.length === 0) yield { check, health: "ok", message: "nothing is left of earlier schedulers" };
+  if (left.length + spawners.length === 0)
+    yield { check, health: "ok", message: "nothing is left of earlier schedulers" };
 }
 
 async function findProgram(name: string, env: Env): Promise<Finding> {
   for (const folder of (env["PATH"] ?? "").split(delimiter)) {
     if (folder === "") continue;
     const path = join(folder, name);
-    const found = await access(path, constants.X_OK).then(() => true, () => false);
+    const found = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
     if (found) return { check: name, health: "info", message: path };
   }
   return { check: name, health: "info", message: "not found; nothing here needs it" };

@@ -50,7 +50,9 @@ async function dispatcherOf(reader: Reader, run: Run): Promise<Dispatcher> {
 
 async function lastOutcomeOf({ store }: Reader, run: Run, task: Task): Promise<Outcome | undefined> {
   const events = await store.events({ run: run.no, task: task.no });
-  return events.flatMap((event) => (isTaskEvent(event) && "outcome" in event && event.outcome ? [event.outcome] : [])).at(-1);
+  return events
+    .flatMap((event) => (isTaskEvent(event) && "outcome" in event && event.outcome ? [event.outcome] : []))
+    .at(-1);
 }
 
 /** The same answers from a scheduler's own dispatcher, for the command that runs it. */

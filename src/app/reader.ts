@@ -1,13 +1,13 @@
 /** A look at what a state directory holds: changes nothing, needs no scheduler, and may be taken while one works. */
 import { UserError } from "../domain/errors.ts";
+import { taskId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { findTask } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
-import { taskId } from "../domain/ids.ts";
 import type { Instant } from "../domain/time.ts";
 import { systemClock } from "../effects/clock.ts";
 import { closest } from "../std/closest.ts";
-import { restoreRun, type RunRow } from "../store/rows.ts";
+import { type RunRow, restoreRun } from "../store/rows.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Owner, Store } from "../store/store.ts";
 import { existingState, type StateDir } from "./state.ts";
@@ -50,7 +50,8 @@ interface ReadFrom {
 export async function findRun({ store }: ReadFrom, name = "last"): Promise<RunRow> {
   const rows = await store.runs();
   const newest = rows.at(-1);
-  if (newest === undefined) throw new UserError("RUN_UNKNOWN", "There are no runs yet", { hint: "Start one with `rota run PLAN`." });
+  if (newest === undefined)
+    throw new UserError("RUN_UNKNOWN", "There are no runs yet", { hint: "Start one with `rota run PLAN`." });
   if (name === "last") return newest;
   const exact = rows.find(({ manifest }) => manifest.id === name);
   if (exact !== undefined) return exact;
@@ -58,8 +59,14 @@ export async function findRun({ store }: ReadFrom, name = "last"): Promise<RunRo
   if (begun.length === 1) return begun[0] as RunRow;
   const ids = begun.map(({ manifest }) => manifest.id);
   if (ids.length > 1) throw new UserError("RUN_UNKNOWN", `"${name}" begins ${ids.length} runs: ${few(ids)}`);
-  const near = closest(name, rows.map(({ manifest }) => manifest.id));
-  throw new UserError("RUN_UNKNOWN", `There is no run "${name}"${near === undefined ? "" : `. Did you mean "${near}"?`}`);
+  const near = closest(
+    name,
+    rows.map(({ manifest }) => manifest.id),
+  );
+  throw new UserError(
+    "RUN_UNKNOWN",
+    `There is no run "${name}"${near === undefined ? "" : `. Did you mean "${near}"?`}`,
+  );
 }
 
 /** Whether it is the run that is meant when nothing is said. */
@@ -76,7 +83,10 @@ export async function loadRun({ store }: ReadFrom, row: Pick<RunRow, "no" | "man
 export function mustFindTask(run: Run, id: string): Task {
   const task = findTask(run, taskId(id));
   if (task !== undefined) return task;
-  const near = closest(id, run.tasks.map(({ spec }) => spec.id));
+  const near = closest(
+    id,
+    run.tasks.map(({ spec }) => spec.id),
+  );
   const hint = near === undefined ? "" : `. Did you mean "${near}"?`;
   throw new UserError("TASK_UNKNOWN", `Run ${run.manifest.id} has no task "${id}"${hint}`);
 }

@@ -71,7 +71,8 @@ function refuseInVain(kind: RequestKind, run: Run, task: Task | undefined): void
   const { id } = run.manifest;
   switch (kind) {
     case "cancel":
-      if (run.status.state === "finished") throw new UserError("CANNOT_CANCEL", `Run ${id} has ended (${run.status.outcome})`);
+      if (run.status.state === "finished")
+        throw new UserError("CANNOT_CANCEL", `Run ${id} has ended (${run.status.outcome})`);
       if (task !== undefined && isTerminal(task.status.state)) {
         throw new UserError("CANNOT_CANCEL", `Task ${task.spec.id} has ended (${task.status.state})`);
       }

@@ -132,4 +132,3 @@ const busy = (state: StateDir, owner: Owner): UserError =>
   );
 
 const since = (owner: Owner): string => new Date(owner.since).toISOString();
-

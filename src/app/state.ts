@@ -37,7 +37,8 @@ export function stateOfPlan({ flag, env, cwd }: Where, planFile: string): StateD
 export function existingState({ flag, env, cwd }: Where): StateDir {
   const asked = flag ?? env["ROTA_STATE"];
   const found = asked === undefined ? nearest(cwd) : resolve(cwd, asked);
-  if (found === undefined) throw new UserError("STATE_MISSING", `There is no ${FOLDER} directory in ${cwd} or above it`);
+  if (found === undefined)
+    throw new UserError("STATE_MISSING", `There is no ${FOLDER} directory in ${cwd} or above it`);
   const state = stateDir(found);
   if (!existsSync(state.database)) throw new UserError("STATE_MISSING", `${found} has no runs in it`);
   return state;

@@ -3,7 +3,7 @@ import { UserError } from "../domain/errors.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import { ID_LENGTH_MAX, type RunId, runId } from "../domain/ids.ts";
 import type { Run, RunManifest } from "../domain/run.ts";
-import { restoreRun, type RunRow } from "../store/rows.ts";
+import { type RunRow, restoreRun } from "../store/rows.ts";
 import type { LoadedPlan } from "./plan-file.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -35,7 +35,9 @@ export async function openRun(scheduler: Scheduler, loaded: LoadedPlan, resume: 
 export async function retryRun(scheduler: Scheduler, row: RunRow, again: ReadonlySet<TaskNo> | "all"): Promise<Run> {
   const old = await readRun(scheduler, row);
   if (old.status.state !== "finished") throw new UserError("RUN_ACTIVE", `Run ${row.manifest.id} has not ended`);
-  const carried = old.tasks.filter(({ status, no }) => status.state === "succeeded" && !(again !== "all" && again.has(no)));
+  const carried = old.tasks.filter(
+    ({ status, no }) => status.state === "succeeded" && !(again !== "all" && again.has(no)),
+  );
   if (carried.length === old.tasks.length) {
     throw new UserError("NOTHING_TO_RETRY", `Every task of ${row.manifest.id} has succeeded`);
   }
@@ -48,7 +50,10 @@ export async function retryRun(scheduler: Scheduler, row: RunRow, again: Readonl
     carried: carried.map(({ no }) => no),
     retryOf: row.manifest.id,
   };
-  return scheduler.engine.submit(manifest, old.tasks.map(({ spec }) => spec));
+  return scheduler.engine.submit(
+    manifest,
+    old.tasks.map(({ spec }) => spec),
+  );
 }
 
 /** Stops what an earlier scheduler left running and nobody took over, and puts its tasks back in their queues. */
@@ -92,4 +97,3 @@ function freshId({ secrets }: Scheduler, name: string): RunId {
 
 const planChanged = ({ manifest }: RunRow): UserError =>
   new UserError("RUN_CHANGED", `${manifest.file} was changed since run ${manifest.id} was interrupted`);
-

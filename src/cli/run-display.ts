@@ -27,7 +27,11 @@ export function openDisplay(work: GoOn): Display {
 }
 
 /** What came of it. */
-export function showReport({ opened, context, json, scheduler, state, since }: GoOn, run: Run, interrupted: boolean): void {
+export function showReport(
+  { opened, context, json, scheduler, state, since }: GoOn,
+  run: Run,
+  interrupted: boolean,
+): void {
   const { terminal } = context;
   const now = scheduler.clock.now();
   const facts = {

@@ -38,7 +38,8 @@ export function openScreen({ scheduler, state, opened, context, workers, since }
     logTail(state.log(run.manifest.id, spec.id, attempt), 1)[0];
 
   const forecastAt = (now: Instant): Forecast | undefined => {
-    if (guess === undefined || now >= later(guess.at, FORECAST_EVERY)) guess = { at: now, forecast: forecast(run, workers, now) };
+    if (guess === undefined || now >= later(guess.at, FORECAST_EVERY))
+      guess = { at: now, forecast: forecast(run, workers, now) };
     return guess.forecast;
   };
 

@@ -14,10 +14,23 @@ export const run: RunCommand = async (input, context) => {
   const loaded = await loadPlan(file, { strict: false });
   const state = stateOfPlan({ flag: input.text("state"), env, cwd }, file);
   const config = await loadConfig({ cwd, planDir: loaded.directory, env, flags: flagsOf(input) });
-  await using scheduler = await openScheduler({ config: config.values, state, environment: env, command: `rota run ${file}` });
+  await using scheduler = await openScheduler({
+    config: config.values,
+    state,
+    environment: env,
+    command: `rota run ${file}`,
+  });
   const since = scheduler.clock.now();
   const opened = await openRun(scheduler, loaded, input.flag("resume"));
-  return await goOn({ scheduler, state, opened, context, json: input.flag("json"), workers: config.values.workers, since });
+  return await goOn({
+    scheduler,
+    state,
+    opened,
+    context,
+    json: input.flag("json"),
+    workers: config.values.workers,
+    since,
+  });
 };
 
 const flagsOf = (input: Input) => {

@@ -10,8 +10,13 @@ export interface Patience {
 }
 export const PATIENCE: Patience = { dispatches: 100, wait: seconds(60) };
 
-export const isOverdue = (candidate: Candidate, since: Instant, given: number, now: Instant, patience: Patience): boolean =>
-  given - candidate.cameAt >= patience.dispatches && now - since >= patience.wait;
+export const isOverdue = (
+  candidate: Candidate,
+  since: Instant,
+  given: number,
+  now: Instant,
+  patience: Patience,
+): boolean => given - candidate.cameAt >= patience.dispatches && now - since >= patience.wait;
 
 /** The waiting line of each lane, in the order of coming. Who has left stays in it until reached. */
 export class WaitingLines {
@@ -43,4 +48,5 @@ export class WaitingLines {
   }
 }
 
-export const laneAbove = (lane: Priority): Priority => PRIORITIES[Math.max(0, PRIORITIES.indexOf(lane) - 1)] as Priority;
+export const laneAbove = (lane: Priority): Priority =>
+  PRIORITIES[Math.max(0, PRIORITIES.indexOf(lane) - 1)] as Priority;

@@ -1,11 +1,12 @@
 /** Which ready task goes next, and to which worker. Follows the changes of the World; the same changes always give the same choices. */
 import type { DispatchEvidence, TaskNews } from "../domain/event.ts";
+import { type History, NO_HISTORY } from "../domain/history.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
 import { PRIORITIES } from "../domain/spec.ts";
 import { isHeld, laneOf, type Ready, type Task } from "../domain/task.ts";
-import { between, type Instant, instant, later, type Millis, millis } from "../domain/time.ts";
+import { between, earliest, type Instant, instant, later, type Millis, millis } from "../domain/time.ts";
 import type { Change } from "../domain/world.ts";
 import { Heap } from "../std/heap.ts";
 import { invariant } from "../std/invariant.ts";
@@ -13,14 +14,14 @@ import { isOverdue, laneAbove, PATIENCE, type Patience, WaitingLines } from "./a
 import { Breakers } from "./breakers.ts";
 import { type Estimates, estimate } from "./estimates.ts";
 import { Fairness } from "./fairness.ts";
-import { Lanes, type LanePolicy } from "./lanes.ts";
+import { type LanePolicy, Lanes } from "./lanes.ts";
 import { type Hazard, Locks } from "./locks.ts";
 import { bestSpot, canTake, Node, type NodeSpec, type Spot } from "./nodes.ts";
 import { PRESSURE_POLICY, type PressureMode, workersAllowed } from "./pressure.ts";
 import { type Candidate, RunQueue } from "./queue.ts";
 import { upwardRanks } from "./rank.ts";
 import { mayPass, type Shadow, shadowOf } from "./reservation.ts";
-import { type Draw, fits, giveBack, type Pot, refilledAt, Room, take } from "./room.ts";
+import { type Draw, fits, giveBack, type Pot, Room, refilledAt, take } from "./room.ts";
 import { ownPot, type Shape, Shapes } from "./shapes.ts";
 
 /** The first three describe this machine. */
@@ -28,8 +29,6 @@ export interface DispatcherOptions extends Omit<NodeSpec, "name"> {
   readonly others?: readonly NodeSpec[];
   readonly patience?: Patience;
   readonly priorities?: LanePolicy;
-  /** How long each task of a run will take, as far as can be said. From the plan alone when absent. */
-  readonly estimates?: (run: Run) => Estimates;
 }
 
 export interface Assignment {
@@ -69,7 +68,6 @@ interface Holding {
 const NEVER = instant(Number.MAX_SAFE_INTEGER);
 
 export class Dispatcher {
-  readonly #options: DispatcherOptions;
   readonly #patience: Patience;
   readonly #nodes: readonly Node[];
   /** What plans declare for themselves. */
@@ -85,7 +83,10 @@ export class Dispatcher {
   /** Backing off: ready, but not yet. */
   readonly #delayed = new Heap<Candidate>((a, b) => a.status.notBefore < b.status.notBefore);
   /** Behind somebody's files: looked at again when that task is done. */
-  readonly #behind = new Map<Task, { readonly candidate: Candidate; readonly since: Instant; readonly inverted: boolean }[]>();
+  readonly #behind = new Map<
+    Task,
+    { readonly candidate: Candidate; readonly since: Instant; readonly inverted: boolean }[]
+  >();
   /** Where tasks have been done, for those that use what they made. Kept only when there is more than one place. */
   readonly #madeOn = new Map<Task, Node>();
   #reserved: Candidate | undefined;
@@ -95,20 +96,19 @@ export class Dispatcher {
   #refill: Instant | undefined;
 
   constructor(options: DispatcherOptions) {
-    this.#options = options;
     this.#patience = options.patience ?? PATIENCE;
     this.#lanes = new Lanes(options.priorities ?? "shares");
     this.#nodes = [{ name: "local", ...options }, ...(options.others ?? [])].map((spec) => new Node(spec));
   }
 
-  /** Takes a run up: its tasks as they are now. */
-  admit(run: Run): void {
+  /** Takes a run up: its tasks as they are now, and what earlier runs have shown of them. */
+  admit(run: Run, history: History = NO_HISTORY): void {
     const { resources, rates = {}, submittedAt } = run.manifest;
     for (const [name, amount] of Object.entries(resources)) this.#shared.add(ownPot(run, name), amount);
     const isNew = run.tasks.every(({ attempt }) => attempt === 0);
     for (const [name, rate] of Object.entries(rates)) this.#shared.addRate(ownPot(run, name), rate, isNew, submittedAt);
     const specs = run.tasks.map(({ spec }) => spec);
-    const estimates = this.#options.estimates?.(run) ?? estimate(specs, () => undefined, { count: 0, sumOfSquares: 0 });
+    const estimates = estimate(specs, ({ id }) => history.durations.get(id), history.error);
     const ranks = upwardRanks(run.graph, estimates.costs);
     const shapes = new Shapes(run, this.#shared, this.#nodes);
     this.#places.set(run.no, { run, queue: new RunQueue(), shapes, estimates, ranks });
@@ -185,8 +185,7 @@ export class Dispatcher {
 
   /** The next moment at which something may go that cannot now: a back-off, a rate or a breaker. */
   nextWake(now: Instant): Instant | undefined {
-    const moments = [this.#delayed.peek()?.status.notBefore, this.#refill, this.#breakers.nextTrial(now)];
-    return moments.reduce((first, each) => (each !== undefined && (first === undefined || each < first) ? each : first));
+    return earliest(this.#delayed.peek()?.status.notBefore, this.#refill, this.#breakers.nextTrial(now));
   }
 
   /** Whether some ready task of the run could go now or later by itself. */
@@ -204,7 +203,9 @@ export class Dispatcher {
 
   /** Capabilities that no node has all of. */
   missing(requires: readonly string[]): readonly string[] {
-    const missing = this.#nodes.map(({ capabilities }) => requires.filter((capability) => !capabilities.has(capability)));
+    const missing = this.#nodes.map(({ capabilities }) =>
+      requires.filter((capability) => !capabilities.has(capability)),
+    );
     return missing.reduce((least, each) => (each.length < least.length ? each : least));
   }
 

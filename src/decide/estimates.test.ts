@@ -21,7 +21,11 @@ describe("estimates", () => {
 
   test("are what was recorded, where the plan says nothing", () => {
     const recorded = { count: 3, meanLog: Math.log(5_000) };
-    const { costs, sources } = estimate([task("a"), task("b")], ({ id }) => (id === "a" ? recorded : undefined), NO_ERROR);
+    const { costs, sources } = estimate(
+      [task("a"), task("b")],
+      ({ id }) => (id === "a" ? recorded : undefined),
+      NO_ERROR,
+    );
     expect([...costs].map(Math.round)).toEqual([5_000, 5_000]);
     expect([...sources].map((source) => ESTIMATE_SOURCES[source])).toEqual(["history", "typical"]);
   });
@@ -48,13 +52,18 @@ describe("estimates", () => {
   test("are trusted between not at all and wholly, the less the more they were off", async () => {
     await always(
       200,
-      fc.property(fc.double({ min: 0.01, max: 10, noNaN: true }), fc.double({ min: 0, max: 10, noNaN: true }), fc.double({ min: 0, max: 10, noNaN: true }), (variance, one, other) => {
-        const [less, more] = [Math.min(one, other), Math.max(one, other)];
-        const trusted = (error: number): number => trust(variance, { count: 10, sumOfSquares: error * 10 });
-        expect(trusted(less)).toBeGreaterThanOrEqual(trusted(more));
-        expect(trusted(more)).toBeGreaterThanOrEqual(0);
-        expect(trusted(less)).toBeLessThanOrEqual(1);
-      }),
+      fc.property(
+        fc.double({ min: 0.01, max: 10, noNaN: true }),
+        fc.double({ min: 0, max: 10, noNaN: true }),
+        fc.double({ min: 0, max: 10, noNaN: true }),
+        (variance, one, other) => {
+          const [less, more] = [Math.min(one, other), Math.max(one, other)];
+          const trusted = (error: number): number => trust(variance, { count: 10, sumOfSquares: error * 10 });
+          expect(trusted(less)).toBeGreaterThanOrEqual(trusted(more));
+          expect(trusted(more)).toBeGreaterThanOrEqual(0);
+          expect(trusted(less)).toBeLessThanOrEqual(1);
+        },
+      ),
     );
   });
 });

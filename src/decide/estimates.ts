@@ -1,17 +1,6 @@
 /** How long each task will take, as far as anybody can say: the plan, then what was recorded, then nothing but the graph. */
+import type { DurationRecord, EstimateError } from "../domain/history.ts";
 import type { TaskSpec } from "../domain/spec.ts";
-
-/** What the store remembers about one task across runs: durations in log space, where being off by half and by double are alike. */
-export interface DurationRecord {
-  readonly count: number;
-  /** Mean of ln(duration in ms). */
-  readonly meanLog: number;
-}
-/** How far past estimates were off, over all tasks: ln(actual / estimated). */
-export interface EstimateError {
-  readonly count: number;
-  readonly sumOfSquares: number;
-}
 
 export const ESTIMATE_SOURCES = ["plan", "history", "typical", "hops"] as const;
 export type EstimateSource = (typeof ESTIMATE_SOURCES)[number];
@@ -46,7 +35,8 @@ export function estimate(
     if (known > 0) logs.push(Math.log(known));
     else costs[no] = 0;
   }
-  if (logs.length === 0) return { costs: costs.fill(1), sources: sources.fill(ESTIMATE_SOURCES.indexOf("hops")), known: false };
+  if (logs.length === 0)
+    return { costs: costs.fill(1), sources: sources.fill(ESTIMATE_SOURCES.indexOf("hops")), known: false };
   return shrink(specs, costs, sources, logs, error);
 }
 
@@ -54,7 +44,13 @@ export function estimate(
  * Towards the mean, in log space, by as much of the spread as is error: d' = exp(μ + a·(ln d − μ)). Never worse than ignoring
  * the estimates, never worse than trusting them.
  */
-function shrink(specs: readonly TaskSpec[], costs: Float64Array, sources: Uint8Array, logs: readonly number[], error: EstimateError): Estimates {
+function shrink(
+  specs: readonly TaskSpec[],
+  costs: Float64Array,
+  sources: Uint8Array,
+  logs: readonly number[],
+  error: EstimateError,
+): Estimates {
   const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
   const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length;
   const keep = trust(variance, error);

@@ -60,7 +60,11 @@ export class Fairness {
   order(lane: Priority, now: Instant): readonly RunNo[] {
     if (this.#runs.size === 1) return [...this.#runs.keys()];
     const { tenants, runs } = this.#of(lane);
-    return Array.from(this.#runs, ([no, { tenant }]) => ({ no, first: tenants.behind(tenant, now), then: runs.behind(no, now) }))
+    return Array.from(this.#runs, ([no, { tenant }]) => ({
+      no,
+      first: tenants.behind(tenant, now),
+      then: runs.behind(no, now),
+    }))
       .sort((a, b) => a.first - b.first || a.then - b.then || a.no - b.no)
       .map(({ no }) => no);
   }

@@ -37,7 +37,11 @@ export const PRESSURE_PRESETS = {
 export const HYSTERESIS = 0.05;
 
 /** The mode for this many queued tasks, coming from `current`. */
-export function pressureMode(current: PressureMode, queued: number, { depth, thresholds }: PressureLimits): PressureMode {
+export function pressureMode(
+  current: PressureMode,
+  queued: number,
+  { depth, thresholds }: PressureLimits,
+): PressureMode {
   const level = queued / depth;
   const entered = thresholds.filter((threshold) => level >= threshold).length;
   const kept = thresholds.filter((threshold) => level >= threshold - HYSTERESIS).length;

@@ -4,8 +4,8 @@
  */
 import type { Instant } from "../domain/time.ts";
 import { instant } from "../domain/time.ts";
-import type { Candidate } from "./queue.ts";
 import type { Spot } from "./nodes.ts";
+import type { Candidate } from "./queue.ts";
 import { type Draw, freeAt, type Pot } from "./room.ts";
 
 /** A task that is out, when it should be back, and what it brings back then. */
@@ -37,7 +37,8 @@ function shadowOn({ node, draws }: Spot, own: readonly Draw[], out: readonly Out
   const asked = [...own, ...draws, { pot: node.slots, amount: 1 }];
   const free = new Map(asked.map(({ pot }) => [pot, freeAt(pot, now)]));
   const fits = (): boolean => asked.every(({ pot, amount }) => amount <= (free.get(pot) as number));
-  const spare = (): Map<Pot, number> => new Map(asked.map(({ pot, amount }) => [pot, Math.max(0, (free.get(pot) as number) - amount)]));
+  const spare = (): Map<Pot, number> =>
+    new Map(asked.map(({ pot, amount }) => [pot, Math.max(0, (free.get(pot) as number) - amount)]));
   if (fits()) return { at: now, spare: spare() };
   for (const { until, draws: back } of out) {
     for (const { pot, amount } of back) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { instant, later, millis, seconds } from "../domain/time.ts";
-import { fits, giveBack, refilledAt, Room, take } from "./room.ts";
+import { fits, giveBack, Room, refilledAt, take } from "./room.ts";
 
 const NOW = instant(1_000_000);
 

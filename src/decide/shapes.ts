@@ -45,7 +45,8 @@ export class Shapes {
   #make(key: string, { resources, requires, provider }: TaskSpec): Shape {
     const asked = Object.entries(resources);
     const own = asked.flatMap(([name, amount]) => drawFrom(this.#shared, ownPot(this.#run, name), amount));
-    const onNode = (node: Node): readonly Draw[] => asked.flatMap(([name, amount]) => drawFrom(node.room, name, amount));
+    const onNode = (node: Node): readonly Draw[] =>
+      asked.flatMap(([name, amount]) => drawFrom(node.room, name, amount));
     const all = this.#nodes.map((node) => ({ node, draws: onNode(node) }));
     const spots = all.filter(
       ({ node, draws }) =>

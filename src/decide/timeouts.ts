@@ -17,14 +17,14 @@ export interface LifeSigns {
   readonly silenceReported: boolean;
 }
 
-/** The earliest moment at which this held task has to be looked at. */
-export function nextDeadline(task: Task, signs: LifeSigns | undefined): Instant | undefined {
+/** The earliest moment at which this held task has to be looked at. Time-outs are multiplied by `patience`. */
+export function nextDeadline(task: Task, signs: LifeSigns | undefined, patience = 1): Instant | undefined {
   const { status, spec } = task;
   if (!isHeld(status)) return undefined;
   // One past the deadline: a lease holds up to and including it.
   const moments: number[] = [status.lease.deadline + 1];
   if (status.state === "running") {
-    const limit = nextLimit(task);
+    const limit = nextLimit(task, patience);
     if (limit !== undefined) moments.push(limit.at);
     if (spec.progress !== undefined && signs !== undefined && !signs.silenceReported && status.stopping === undefined) {
       moments.push(signs.progressAt + spec.progress);
@@ -34,12 +34,12 @@ export function nextDeadline(task: Task, signs: LifeSigns | undefined): Instant 
 }
 
 /** What must happen to the held task now, if anything. */
-export function overdue(task: Task, signs: LifeSigns | undefined, now: Instant): Overdue | undefined {
+export function overdue(task: Task, signs: LifeSigns | undefined, now: Instant, patience = 1): Overdue | undefined {
   const { status, spec } = task;
   if (!isHeld(status)) return undefined;
   if (isExpired(status.lease, now)) return { kind: "expired" };
   if (status.state !== "running") return undefined;
-  const limit = nextLimit(task);
+  const limit = nextLimit(task, patience);
   if (limit !== undefined && limit.at <= now) return { kind: "stop", reason: { kind: "timeout", limit: limit.limit } };
   const isSpoken = signs === undefined || signs.silenceReported || status.stopping !== undefined;
   if (spec.progress === undefined || isSpoken) return undefined;
@@ -48,12 +48,15 @@ export function overdue(task: Task, signs: LifeSigns | undefined, now: Instant):
 }
 
 /** The next time-out that is still to come: soft first, then hard, then none. */
-function nextLimit({ status, spec }: Task): { readonly at: Instant; readonly limit: "soft" | "hard" } | undefined {
+function nextLimit(
+  { status, spec }: Task,
+  patience: number,
+): { readonly at: Instant; readonly limit: "soft" | "hard" } | undefined {
   if (status.state !== "running") return undefined;
   const { soft, hard } = spec.timeout;
   const stopped = status.stopping;
   if (stopped === undefined && soft !== undefined && soft < hard)
-    return { at: later(status.since, soft), limit: "soft" };
+    return { at: later(status.since, millis(soft * patience)), limit: "soft" };
   const hardPassed = stopped !== undefined && !(stopped.kind === "timeout" && stopped.limit === "soft");
-  return hardPassed ? undefined : { at: later(status.since, hard), limit: "hard" };
+  return hardPassed ? undefined : { at: later(status.since, millis(hard * patience)), limit: "hard" };
 }

@@ -9,7 +9,10 @@ export const USER_ERRORS = {
   STATE_MISSING: { exitCode: 2, hint: "Start with `rota run PLAN`, or name the directory with --state DIR." },
   STORE_NEWER: { exitCode: 2, hint: "This state was written by a newer Rota: upgrade, or use another --state DIR." },
   STORE_CORRUPT: { exitCode: 2, hint: "`rota doctor` says what is damaged. Nothing was changed." },
-  STORE_FAILED: { exitCode: 2, hint: "Nothing that was not saved was reported. Mend the disk, then go on with --resume." },
+  STORE_FAILED: {
+    exitCode: 2,
+    hint: "Nothing that was not saved was reported. Mend the disk, then go on with --resume.",
+  },
   SQLITE_OLD: { exitCode: 2, hint: "Use a Node release whose SQLite is at least 3.51.3 (Node 24 or newer)." },
   NODE_OLD: { exitCode: 2, hint: "Use Node 24 or newer; in a clone, `npm ci` brings it." },
   RUN_UNKNOWN: { exitCode: 2, hint: "`rota status --all` lists the runs." },
@@ -18,8 +21,12 @@ export const USER_ERRORS = {
   RUN_ACTIVE: { exitCode: 2, hint: "Wait for the run to end, or `rota cancel` it first." },
   NOTHING_TO_RETRY: { exitCode: 2, hint: "Only failed, cancelled, skipped and parked tasks can be tried again." },
   CANNOT_CANCEL: { exitCode: 2, hint: "It has already ended; `rota status` shows how." },
-  CANNOT_APPROVE: { exitCode: 2, hint: "Only a task with a gate that is still closed can be approved; `rota why TASK` shows it." },
+  CANNOT_APPROVE: {
+    exitCode: 2,
+    hint: "Only a task with a gate that is still closed can be approved; `rota why TASK` shows it.",
+  },
   CANNOT_REQUEUE: { exitCode: 2, hint: "Only a parked task can be put back; `rota retry` tries failed ones again." },
+  QUEUE_FULL: { exitCode: 2, hint: "Nothing was admitted. Wait until the queue is shorter, or submit less at once." },
   LOG_MISSING: { exitCode: 2, hint: "A task has a log once an attempt of it has started." },
   FILE_EXISTS: { exitCode: 2, hint: "Choose another name, or remove the file first." },
 } as const satisfies Record<string, { exitCode: number; hint: string }>;

@@ -114,6 +114,8 @@ const EVERY_KIND = [
   "expired",
   "failed",
   "parked",
+  "priority_inherited",
+  "priority_inversion",
   "released",
   "requeued",
   "retried",

@@ -53,7 +53,10 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
   switch (event.kind) {
     case "claimed": {
       invariant(task.status.state === "ready", `${task.spec.id} is claimed from ${task.status.state}`);
-      invariant(event.attempt === task.attempt + 1, `${task.spec.id}: attempt ${event.attempt} follows ${task.attempt}`);
+      invariant(
+        event.attempt === task.attempt + 1,
+        `${task.spec.id}: attempt ${event.attempt} follows ${task.attempt}`,
+      );
       task.attempt = event.attempt;
       const { worker, deadline, tokenHash } = event;
       const lease = { worker, fence: event.attempt, deadline, tokenHash };
@@ -81,7 +84,13 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
     case "failed":
       mustBeHeld(task);
       task.failures++;
-      return end(run, task, { state: "failed", at: event.at, outcome: event.outcome, reason: event.reason }, changes, event);
+      return end(
+        run,
+        task,
+        { state: "failed", at: event.at, outcome: event.outcome, reason: event.reason },
+        changes,
+        event,
+      );
     case "retried":
       mustBeHeld(task);
       if (event.costs) task.failures++;
@@ -104,7 +113,8 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
     case "requeued":
       invariant(task.status.state === "parked", `${task.spec.id} is requeued from ${task.status.state}`);
       task.expiries = 0;
-      if (task.unmet === 0) return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes, event);
+      if (task.unmet === 0)
+        return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes, event);
       return move(run, task, BLOCKED, changes, event);
     case "approved":
       if (task.spec.gate !== undefined && !task.approved) task.unmet--;

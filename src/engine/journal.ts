@@ -1,5 +1,6 @@
 /** What became true since the last commit: each event is folded into the World at once, and waits here to be written. */
 import type { Event, RunEvent, RunNews, RunSubmitted, TaskEvent, TaskNews } from "../domain/event.ts";
+import type { Lesson } from "../domain/history.ts";
 import { reduce } from "../domain/reduce.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
@@ -19,6 +20,7 @@ export class Journal {
   /** Tasks to write, with the version the store has of them. */
   #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
   #requestsDone: number[] = [];
+  #lessons: Batch["lessons"] = [];
   #urgent = false;
 
   /** `observe` is told every change as it happens, in order. */
@@ -54,6 +56,10 @@ export class Journal {
     this.#urgent = true;
   }
 
+  learn({ manifest: { name } }: Run, lessons: readonly Lesson[]): void {
+    if (lessons.length > 0) this.#lessons = [...this.#lessons, { plan: name, lessons }];
+  }
+
   /** Everything since the last call, as one batch. */
   take(epoch: Epoch): Batch {
     const submitted = this.#events.filter((event): event is RunSubmitted => event.kind === "run_submitted");
@@ -64,8 +70,10 @@ export class Journal {
       runs: [...this.#runs].flatMap((no) => this.#world.run(no) ?? []).map(toRunRow),
       tasks: Array.from(this.#tasks, ([task, { run, replaces }]) => ({ row: toTaskRow(run, task), replaces })),
       requestsDone: this.#requestsDone,
+      lessons: this.#lessons,
     };
     [this.#events, this.#requestsDone, this.#urgent] = [[], [], false];
+    this.#lessons = [];
     [this.#runs, this.#tasks] = [new Set(), new Map()];
     return batch;
   }

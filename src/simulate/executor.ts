@@ -19,7 +19,11 @@ export function simulatedExecutor(clock: Clock, duration: Duration): Executor {
     const stop = (reason: StopReason): void => {
       end.cancel();
       const durationMs = took(startedAt, clock);
-      ended.resolve(reason.kind === "timeout" ? { kind: "timeout", limit: reason.limit, durationMs } : { kind: reason.kind, durationMs });
+      ended.resolve(
+        reason.kind === "timeout"
+          ? { kind: "timeout", limit: reason.limit, durationMs }
+          : { kind: reason.kind, durationMs },
+      );
     };
     return { outcome: ended.promise, stop };
   };

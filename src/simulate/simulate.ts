@@ -64,14 +64,20 @@ export async function simulate({ specs, resources, options, actual }: Simulation
       priority: spec.priority,
       log: "",
     }),
-    options: { ...options, workers: Array.from({ length: options.workers }, (_, index) => workerId(`worker/${index + 1}`)) },
+    options: {
+      ...options,
+      workers: Array.from({ length: options.workers }, (_, index) => workerId(`worker/${index + 1}`)),
+    },
   });
   await engine.open();
   const schedule = follow(engine, specs);
   let ended: Run | undefined;
-  void engine.submit(manifestOf(resources), specs.map(withoutLimits)).then((run) => engine.idle(run)).then((run) => {
-    ended = run;
-  });
+  void engine
+    .submit(manifestOf(resources), specs.map(withoutLimits))
+    .then((run) => engine.idle(run))
+    .then((run) => {
+      ended = run;
+    });
   await clock.run(() => ended !== undefined);
   engine.close();
   if (ended === undefined) throw new Error("the simulation came to no end");
@@ -86,7 +92,12 @@ function follow(engine: Engine, specs: readonly TaskSpec[]): () => readonly Plac
   engine.listen((events) => {
     for (const event of events) {
       if (event.kind === "claimed") {
-        const placement = { task: (specs[event.task] as TaskSpec).id, worker: event.worker, start: event.at, end: event.at };
+        const placement = {
+          task: (specs[event.task] as TaskSpec).id,
+          worker: event.worker,
+          start: event.at,
+          end: event.at,
+        };
         placed.push(placement);
         open.set(event.task, placement);
       } else if (event.kind === "succeeded") {

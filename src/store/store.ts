@@ -4,6 +4,7 @@
  */
 import type { Event, RunSubmitted } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
+import type { History, Lesson } from "../domain/history.ts";
 import type { RunId } from "../domain/ids.ts";
 import type { RunNo } from "../domain/run.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
@@ -36,6 +37,8 @@ export interface Batch {
   readonly tasks: readonly TaskWrite[];
   /** Requests that this turn has dealt with. */
   readonly requestsDone: readonly number[];
+  /** What finished runs have taught, by the name of their plan. */
+  readonly lessons: readonly { readonly plan: string; readonly lessons: readonly Lesson[] }[];
 }
 /** The row, and the version it replaces: if another has replaced it meanwhile, nothing of the batch is written. */
 export interface TaskWrite {
@@ -88,6 +91,8 @@ export interface Store extends AsyncDisposable {
   /** A run with all its tasks. */
   load(run: RunNo): Promise<StoredRun | undefined>;
   events(query: EventQuery): Promise<readonly Event[]>;
+  /** What earlier runs of the plan of this name have shown. */
+  history(plan: string): Promise<History>;
   /** The position of the last event, 0 when there is none. */
   lastSeq(): Promise<number>;
   request(request: Request): Promise<number>;

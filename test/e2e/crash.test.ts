@@ -70,7 +70,9 @@ async function expectWholeHistory(place: Place): Promise<void> {
 
   // The spawner outlives the scheduler, so even what ran during a kill ran once.
   const trace = readFileSync(join(place.dir, "trace"), "utf8").trim().split("\n").sort();
-  const once = Array.from({ length: TASKS }, (_, no) => [`end t${no}`, `start t${no}`]).flat().sort();
+  const once = Array.from({ length: TASKS }, (_, no) => [`end t${no}`, `start t${no}`])
+    .flat()
+    .sort();
   expect(trace).toEqual(once);
 
   for (const run of runs) expect(processesWith(`ROTA_RUN=${run}`)).toEqual([]);

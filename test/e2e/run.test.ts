@@ -60,7 +60,9 @@ describe("how a run ends", () => {
       tasks: { succeeded: 1, failed: 1, skipped: 2 },
       attempts: 4,
     });
-    const delays = (await events(place)).filter(({ kind }) => kind === "retried").map(({ at, not_before: until_ }) => Date.parse(until_ as string) - Date.parse(at));
+    const delays = (await events(place))
+      .filter(({ kind }) => kind === "retried")
+      .map(({ at, not_before: until_ }) => Date.parse(until_ as string) - Date.parse(at));
     expect(delays).toHaveLength(2);
     expect(delays[0]).toBeLessThanOrEqual(100);
     expect(delays[1]).toBeLessThanOrEqual(200);
@@ -91,12 +93,18 @@ describe("how a run ends", () => {
 
   test("a closed gate ends the run with exit 3 and names what blocks each task; approved, it goes on", async () => {
     using place = openPlace();
-    plan(place, { build: { run: "true" }, ship: { run: "true", needs: ["build"], gate: "Ship it?" }, tell: { run: "true", needs: ["ship"] } });
+    plan(place, {
+      build: { run: "true" },
+      ship: { run: "true", needs: ["build"], gate: "Ship it?" },
+      tell: { run: "true", needs: ["ship"] },
+    });
     const stalled = await place.rota(["run", "plan.json"]);
     expect(stalled.code).toBe(3);
     expect(stalled.out).toContain("Ship it?");
     expect(stalled.out).toMatch(/tell.*ship/s);
-    expect(lastJson<Summary>(await place.rota(["run", "plan.json", "--resume", "--json"]))).toMatchObject({ outcome: "deadlock" });
+    expect(lastJson<Summary>(await place.rota(["run", "plan.json", "--resume", "--json"]))).toMatchObject({
+      outcome: "deadlock",
+    });
     expect((await place.rota(["approve", "ship"])).code).toBe(0);
     const resumed = await place.rota(["run", "plan.json", "--resume", "--json"]);
     expect(resumed.code).toBe(0);
@@ -114,7 +122,9 @@ describe("how a run ends", () => {
 
   test("what a time-out ends is told, and nothing of it is left", async () => {
     using place = openPlace();
-    plan(place, { slow: { run: "trap '' TERM; sleep 60 & wait; sleep 60", timeout: { soft: "100ms", hard: "400ms" } } });
+    plan(place, {
+      slow: { run: "trap '' TERM; sleep 60 & wait; sleep 60", timeout: { soft: "100ms", hard: "400ms" } },
+    });
     const ended = await place.rota(["run", "plan.json", "--json"]);
     expect(ended.code).toBe(1);
     expect(processesWith(`ROTA_RUN=${lastJson<Summary>(ended).run}`)).toEqual([]);
@@ -124,10 +134,17 @@ describe("how a run ends", () => {
 });
 
 describe("interruptions", () => {
-  const sleepers = { a: { run: "echo up; sleep 0.5" }, b: { run: "true", needs: ["a"] }, long: { run: "echo up; sleep 30" } };
+  const sleepers = {
+    a: { run: "echo up; sleep 0.5" },
+    b: { run: "true", needs: ["a"] },
+    long: { run: "echo up; sleep 30" },
+  };
 
   const whenUp = async (place: Place, count: number): Promise<void> =>
-    until("the tasks are up", async () => (await events(place)).filter(({ kind }) => kind === "started").length >= count);
+    until(
+      "the tasks are up",
+      async () => (await events(place)).filter(({ kind }) => kind === "started").length >= count,
+    );
 
   test("once: nothing new is started and what runs may end; --resume does the rest", async () => {
     using place = openPlace();
@@ -166,7 +183,10 @@ describe("interruptions", () => {
     expect((await place.rota(["cancel", "long", "--why", "took too long"])).code).toBe(0);
     const end = await ended;
     expect(end.code).toBe(1);
-    expect(lastJson<Summary>(end)).toMatchObject({ outcome: "cancelled", tasks: { succeeded: 1, cancelled: 1, skipped: 1 } });
+    expect(lastJson<Summary>(end)).toMatchObject({
+      outcome: "cancelled",
+      tasks: { succeeded: 1, cancelled: 1, skipped: 1 },
+    });
     await expectSound(place);
   });
 });
@@ -220,12 +240,20 @@ describe("one state directory", () => {
 
 test("retry makes a new run in which what had succeeded counts as done", async () => {
   using place = openPlace();
-  plan(place, { first: { run: "echo first >> trace" }, flaky: { run: "test -e mended", needs: ["first"] }, last: { run: "echo last >> trace", needs: ["flaky"] } });
+  plan(place, {
+    first: { run: "echo first >> trace" },
+    flaky: { run: "test -e mended", needs: ["first"] },
+    last: { run: "echo last >> trace", needs: ["flaky"] },
+  });
   expect((await place.rota(["run", "plan.json"])).code).toBe(1);
   place.file("mended", "");
   const retried = await place.rota(["retry", "--json"]);
   expect(retried.code).toBe(0);
-  expect(lastJson<Summary>(retried)).toMatchObject({ outcome: "succeeded", tasks: { total: 3, succeeded: 3 }, attempts: 2 });
+  expect(lastJson<Summary>(retried)).toMatchObject({
+    outcome: "succeeded",
+    tasks: { total: 3, succeeded: 3 },
+    attempts: 2,
+  });
   expect(place.read("trace")).toBe("first\nlast\n");
   expect((await place.rota(["retry"])).err).toMatch(/^NOTHING_TO_RETRY: /);
   await expectSound(place);

@@ -34,7 +34,11 @@ export function openPlace(): Place {
   const dir = mkdtempSync(join(tmpdir(), "rota-e2e-"));
   const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Started => {
     const { ROTA_STATE: _, ...clean } = process.env;
-    const child = spawn(BIN, [...args], { cwd: dir, env: { ...clean, NO_COLOR: "1", ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(BIN, [...args], {
+      cwd: dir,
+      env: { ...clean, NO_COLOR: "1", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let out = "";
     let err = "";
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {

@@ -1,6 +1,7 @@
 /** The store in memory: the same promises as long as the process lives. For simulations, tests and plans that need no record. */
 import { type Event, isRecorded } from "../../domain/event.ts";
 import type { TaskNo } from "../../domain/graph.ts";
+import { type DurationRecord, type EstimateError, type Lesson, learn, NO_HISTORY } from "../../domain/history.ts";
 import type { RunNo } from "../../domain/run.ts";
 import type { TaskSpec } from "../../domain/spec.ts";
 import { err, ok } from "../../std/result.ts";
@@ -23,6 +24,7 @@ export function openMemoryStore(): Store {
   const runs = new Map<RunNo, Kept>();
   const ledger: Event[] = [];
   const requests = new Map<number, PendingRequest>();
+  const histories = new Map<string, { durations: Map<string, DurationRecord>; error: EstimateError }>();
 
   /** Everything that could refuse the batch is asked before anything is changed: whole or not at all. */
   const refuses = (batch: Batch): boolean =>
@@ -38,6 +40,17 @@ export function openMemoryStore(): Store {
     for (const { row } of batch.tasks) (runs.get(row.run) as Kept).tasks.set(row.task, row);
     for (const event of batch.events) if (isRecorded(event)) ledger.push(asRecorded(event));
     for (const no of batch.requestsDone) requests.delete(no);
+    for (const { plan, lessons } of batch.lessons) remember(plan, lessons);
+  };
+
+  const remember = (plan: string, lessons: readonly Lesson[]): void => {
+    const known = histories.get(plan) ?? { durations: new Map(), error: NO_HISTORY.error };
+    for (const { task, logMs, errorSquared } of lessons) {
+      known.durations.set(task, learn(known.durations.get(task), logMs));
+      if (errorSquared === undefined) continue;
+      known.error = { count: known.error.count + 1, sumOfSquares: known.error.sumOfSquares + errorSquared };
+    }
+    histories.set(plan, known);
   };
 
   return {
@@ -70,6 +83,9 @@ export function openMemoryStore(): Store {
       const asked = (event: Event): boolean =>
         (run === undefined || event.run === run) && (task === undefined || ("task" in event && event.task === task));
       return ledger.slice(after).filter(asked).slice(0, limit);
+    },
+    async history(plan) {
+      return histories.get(plan) ?? NO_HISTORY;
     },
     async lastSeq() {
       return ledger.at(-1)?.seq ?? 0;

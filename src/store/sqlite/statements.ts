@@ -45,6 +45,16 @@ export function prepareStatements(db: DatabaseSync) {
       where seq > :after and (:run is null or run = :run) and (:task is null or task = :task)
       order by seq limit :limit`),
 
+    durations: db.prepare("select task, count, mean_log from duration where plan = ?"),
+    estimateError: db.prepare("select count, sum_of_squares from estimate_error where plan = ?"),
+    writeDuration: db.prepare(`
+      insert into duration (plan, task, count, mean_log) values (?, ?, ?, ?)
+      on conflict (plan, task) do update set count = excluded.count, mean_log = excluded.mean_log`),
+    addEstimateError: db.prepare(`
+      insert into estimate_error (plan, count, sum_of_squares) values (?, ?, ?)
+      on conflict (plan) do update
+      set count = count + excluded.count, sum_of_squares = sum_of_squares + excluded.sum_of_squares`),
+
     insertRequest: db.prepare("insert into request (at, body) values (?, ?)"),
     allRequests: db.prepare("select no, body from request order by no"),
     deleteRequest: db.prepare("delete from request where no = ?"),

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import { type Event, isRecorded, type RunSubmitted } from "../../domain/event.ts";
+import { type History, type Lesson, learn, NO_HISTORY } from "../../domain/history.ts";
 import { type RunManifest, type RunStatus, runNo } from "../../domain/run.ts";
 import { packSpec, unpackSpec } from "../../domain/spec.ts";
 import { invariant } from "../../std/invariant.ts";
@@ -131,6 +132,9 @@ function storeOn(db: DatabaseSync, sql: Statements, file: string): Store {
       const asked = { run: run ?? null, task: task ?? null, after, limit };
       return plainly(() => sql.events.all(asked).map((row) => fromLedgerRow(row as unknown as LedgerRow)));
     },
+    async history(plan) {
+      return readHistory(sql, plan);
+    },
     async lastSeq() {
       return plainly(() => (sql.lastSeq.get() as { seq: number }).seq);
     },
@@ -172,6 +176,7 @@ function writeBatch(sql: Statements, batch: Batch): boolean {
   for (const write of batch.tasks) if (!writeTask(sql, write)) return false;
   for (const event of batch.events) insertEvent(sql, event);
   for (const no of batch.requestsDone) sql.deleteRequest.run(no);
+  for (const { plan, lessons } of batch.lessons) remember(sql, plan, lessons);
   return true;
 }
 
@@ -229,6 +234,29 @@ function writeTask(sql: Statements, { row, replaces }: TaskWrite): boolean {
           replaces,
         );
   return changes === 1;
+}
+
+function remember(sql: Statements, plan: string, lessons: readonly Lesson[]): void {
+  const { durations } = readHistory(sql, plan);
+  let count = 0;
+  let sum = 0;
+  for (const { task, logMs, errorSquared } of lessons) {
+    const known = learn(durations.get(task), logMs);
+    sql.writeDuration.run(plan, task, known.count, known.meanLog);
+    if (errorSquared === undefined) continue;
+    count++;
+    sum += errorSquared;
+  }
+  if (count > 0) sql.addEstimateError.run(plan, count, sum);
+}
+
+function readHistory(sql: Statements, plan: string): History {
+  const rows = sql.durations.all(plan) as { task: string; count: number; mean_log: number }[];
+  const error = sql.estimateError.get(plan) as { count: number; sum_of_squares: number } | undefined;
+  return {
+    durations: new Map(rows.map(({ task, count, mean_log: meanLog }) => [task, { count, meanLog }])),
+    error: error === undefined ? NO_HISTORY.error : { count: error.count, sumOfSquares: error.sum_of_squares },
+  };
 }
 
 function insertEvent(sql: Statements, event: Event): void {

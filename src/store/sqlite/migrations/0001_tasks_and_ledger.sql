@@ -85,3 +85,19 @@ create table request (
   at   integer not null,
   body text not null
 ) strict;
+
+-- What earlier runs have shown about how long tasks take, in logarithms of milliseconds.
+create table duration (
+  plan     text not null,
+  task     text not null,
+  count    integer not null check (count > 0),
+  mean_log real not null,
+  primary key (plan, task)
+) strict, without rowid;
+
+-- How far the plan's own estimates were off.
+create table estimate_error (
+  plan           text primary key,
+  count          integer not null check (count > 0),
+  sum_of_squares real not null
+) strict, without rowid;

@@ -1,0 +1,70 @@
+/** When the next turn is taken: as soon as something has come in, or when the next thing is due. Never two at a time. */
+import type { Instant } from "../domain/time.ts";
+import type { Clock, Timer } from "../effects/clock.ts";
+
+export interface LoopDeps {
+  readonly clock: Clock;
+  readonly turn: (now: Instant) => Promise<void>;
+  /** Whether something has come in that no turn has seen. */
+  readonly pending: () => boolean;
+  /** The next moment at which something is due, if any is. */
+  readonly nextWake: (now: Instant) => Instant | undefined;
+  /** A turn went wrong. No other is taken. */
+  readonly failed: (error: unknown) => void;
+}
+
+export class Loop {
+  readonly #deps: LoopDeps;
+  #timer: { readonly at: Instant; readonly timer: Timer } | undefined;
+  #scheduled = false;
+  #turning = false;
+  #closed = false;
+
+  constructor(deps: LoopDeps) {
+    this.#deps = deps;
+  }
+
+  /** Something has come in. */
+  schedule(): void {
+    if (this.#scheduled || this.#turning || this.#closed) return;
+    this.#scheduled = true;
+    this.#deps.clock.soon(() => {
+      this.#scheduled = false;
+      void this.#turn();
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.timer.cancel();
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#turning || this.#closed) return;
+    this.#turning = true;
+    try {
+      await this.#deps.turn(this.#deps.clock.now());
+    } catch (error) {
+      this.close();
+      return this.#deps.failed(error);
+    } finally {
+      this.#turning = false;
+    }
+    if (this.#deps.pending()) this.schedule();
+    else this.#sleep();
+  }
+
+  #sleep(): void {
+    if (this.#closed) return;
+    const { clock, nextWake } = this.#deps;
+    const at = nextWake(clock.now());
+    if (at === this.#timer?.at) return;
+    this.#timer?.timer.cancel();
+    this.#timer = at === undefined ? undefined : { at, timer: clock.at(at, () => this.#wake()) };
+  }
+
+  #wake(): void {
+    this.#timer = undefined;
+    this.schedule();
+  }
+}
