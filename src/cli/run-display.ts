@@ -1,24 +1,14 @@
 /** How `rota run` shows what happens: a picture on a terminal, lines in a pipe, nothing but the summary for programs. */
 import { blockersOf } from "../app/explain-run.ts";
 import { logTail } from "../app/log-tail.ts";
-import type { Event } from "../domain/event.ts";
 import type { TaskId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { plainLine } from "../views/live.ts";
 import { reportOf, summaryJson } from "../views/report.ts";
 import { reportText } from "../views/report-text.ts";
-import type { GoOn } from "./run-loop.ts";
 import { openScreen } from "./run-screen.ts";
+import type { Display, GoOn } from "./run-work.ts";
 import { themeOf } from "./theme.ts";
-
-export interface Display {
-  /** What has just become durable. */
-  events(events: readonly Event[]): void;
-  /** Something the person at the keyboard should know at once. */
-  notice(text: string): void;
-  /** Nothing more happens: leaves the terminal as it was found. */
-  close(): void;
-}
 
 export function openDisplay(work: GoOn): Display {
   const { terminal } = work.context;

@@ -1,22 +1,9 @@
 /** From an opened run to an exit code: shows it, hears interruptions, and reports at the end. */
 import type { Scheduler } from "../app/scheduler.ts";
-import type { StateDir } from "../app/state.ts";
-import type { Opened } from "../app/submit.ts";
 import type { Run } from "../domain/run.ts";
-import { type Instant, millis } from "../domain/time.ts";
-import type { Context } from "./command.ts";
-import { type Display, openDisplay, showReport } from "./run-display.ts";
-
-export interface GoOn {
-  readonly scheduler: Scheduler;
-  readonly state: StateDir;
-  readonly opened: Opened;
-  readonly context: Context;
-  readonly json: boolean;
-  readonly workers: number;
-  /** When this command took the run up. */
-  readonly since: Instant;
-}
+import { millis } from "../domain/time.ts";
+import { openDisplay, showReport } from "./run-display.ts";
+import type { Display, GoOn } from "./run-work.ts";
 
 export const EXIT = { succeeded: 0, failed: 1, stalled: 3, interrupted: 130 } as const;
 

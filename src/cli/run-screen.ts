@@ -5,10 +5,8 @@ import { type Forecast, forecast } from "../domain/estimate.ts";
 import type { Event } from "../domain/event.ts";
 import type { Task } from "../domain/task.ts";
 import { type Instant, later, millis } from "../domain/time.ts";
-import type { Timer } from "../effects/clock.ts";
 import { frame, liveModel } from "../views/live.ts";
-import type { Display } from "./run-display.ts";
-import type { GoOn } from "./run-loop.ts";
+import type { Display, GoOn } from "./run-work.ts";
 import { themeOf } from "./theme.ts";
 
 /** Often enough to look alive, seldom enough to cost nothing. */
@@ -63,7 +61,7 @@ export function openScreen({ scheduler, state, opened, context, workers, since }
     drawn = lines.length;
   };
 
-  let timer: Timer;
+  let timer: ReturnType<typeof clock.at>;
   const tick = (): void => {
     draw();
     timer = clock.at(later(clock.now(), REDRAW), tick);

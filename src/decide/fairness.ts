@@ -63,9 +63,9 @@ export class Fairness {
     return Array.from(this.#runs, ([no, { tenant }]) => ({
       no,
       first: tenants.behind(tenant, now),
-      then: runs.behind(no, now),
+      second: runs.behind(no, now),
     }))
-      .sort((a, b) => a.first - b.first || a.then - b.then || a.no - b.no)
+      .sort((a, b) => a.first - b.first || a.second - b.second || a.no - b.no)
       .map(({ no }) => no);
   }
 

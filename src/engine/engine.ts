@@ -180,7 +180,10 @@ export class Engine {
   async #takeRequests(): Promise<void> {
     const requests = await this.#deps.store.requests();
     const mine = requests.filter(({ run }) => this.world.findRun(run) !== undefined);
-    if (mine.length > 0) await this.#floor.durably((turn) => mine.forEach((request) => this.#obey(turn, request)));
+    if (mine.length === 0) return;
+    await this.#floor.durably((turn) => {
+      for (const request of mine) this.#obey(turn, request);
+    });
   }
 
   #obey(turn: Turn, { no, kind, run: id, task, by, why }: PendingRequest): void {

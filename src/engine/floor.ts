@@ -274,7 +274,7 @@ export class Floor {
     }
     const waiters = this.#idleWaiters.get(run) ?? [];
     this.#idleWaiters.delete(run);
-    if (waiters.length > 0) this.#afterCommit.push(() => waiters.forEach((tell) => tell(run)));
+    for (const tell of waiters) this.#afterCommit.push(() => tell(run));
   }
 
   #mustCommit(now: Instant): boolean {

@@ -1,5 +1,5 @@
 /** What became true since the last commit: each event is folded into the World at once, and waits here to be written. */
-import type { Event, RunEvent, RunNews, RunSubmitted, TaskEvent, TaskNews } from "../domain/event.ts";
+import type { Event, RunNews, RunSubmitted, TaskNews } from "../domain/event.ts";
 import type { Lesson } from "../domain/history.ts";
 import { reduce } from "../domain/reduce.ts";
 import type { Run, RunNo } from "../domain/run.ts";
@@ -39,7 +39,7 @@ export class Journal {
 
   ofRun(run: RunNo, news: RunNews, at: Instant): void {
     this.#runs.add(run);
-    this.#add({ ...news, seq: this.#world.seq + 1, at, run } as RunEvent);
+    this.#add({ ...news, seq: this.#world.seq + 1, at, run });
   }
 
   ofTask(run: Run, task: Task, news: TaskNews, at: Instant): void {
@@ -48,7 +48,7 @@ export class Journal {
     const seq = this.#world.seq + (recorded ? 1 : 0);
     const version = task.version + (recorded ? 1 : 0);
     const attempt = task.attempt + (news.kind === "claimed" ? 1 : 0);
-    this.#add({ ...news, seq, at, run: run.no, task: task.no, version, attempt } as TaskEvent);
+    this.#add({ ...news, seq, at, run: run.no, task: task.no, version, attempt });
   }
 
   requestDone(no: number): void {

@@ -44,8 +44,12 @@ export function fakeTerminal(rest: Partial<Pick<Terminal, "interactive" | "color
   const decoder = new TextDecoder();
   return {
     said,
-    out: (text) => void (said.out += typeof text === "string" ? text : decoder.decode(text, { stream: true })),
-    err: (text) => void (said.err += text),
+    out: (text) => {
+      said.out += typeof text === "string" ? text : decoder.decode(text, { stream: true });
+    },
+    err: (text) => {
+      said.err += text;
+    },
     interactive: false,
     color: false,
     columns: 100,
@@ -71,7 +75,7 @@ export async function rota(
 export function startRota(args: readonly string[], { cwd = ROOT, env = {} }: Options = {}): Started {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
-    env: { ...PLAIN, ...env } as NodeJS.ProcessEnv,
+    env: { ...PLAIN, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const said = { out: "", err: "" };

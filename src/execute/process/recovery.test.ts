@@ -149,8 +149,10 @@ describe("after the scheduler was killed", () => {
     const ended = () => readdirSync(join(state, "processes")).filter((name) => name.endsWith(".ends.jsonl"));
     await eventually(() => expect(ended()).toHaveLength(1));
     for (const spawner of spawners()) process.kill(spawner.pid, "SIGKILL");
-    const handle = await open().adopt(shell(dir, "exit 9", { fence: 2 }), undefined, told());
+    const executor = open();
+    const handle = await executor.adopt(shell(dir, "exit 9", { fence: 2 }), undefined, told());
     expect(await handle?.outcome).toMatchObject({ kind: "exit", code: 9 });
+    expect(await executor.sweep()).toBe(1);
   });
 
   test("what nobody adopts is swept, what was adopted is not", async () => {

@@ -1,0 +1,27 @@
+/** What the parts of `rota run` share: the work at hand, and the way it is shown. */
+import type { Scheduler } from "../app/scheduler.ts";
+import type { StateDir } from "../app/state.ts";
+import type { Opened } from "../app/submit.ts";
+import type { Event } from "../domain/event.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Context } from "./command.ts";
+
+export interface GoOn {
+  readonly scheduler: Scheduler;
+  readonly state: StateDir;
+  readonly opened: Opened;
+  readonly context: Context;
+  readonly json: boolean;
+  readonly workers: number;
+  /** When this command took the run up. */
+  readonly since: Instant;
+}
+
+export interface Display {
+  /** What has just become durable. */
+  events(events: readonly Event[]): void;
+  /** Something the person at the keyboard should know at once. */
+  notice(text: string): void;
+  /** Nothing more happens: leaves the terminal as it was found. */
+  close(): void;
+}
