@@ -1,10 +1,11 @@
 /** `npm run docs` writes the reference pages; with `--check` it only says which of them are out of step. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { livePicture } from "./picture.ts";
 import { referencePages } from "./reference.ts";
 
 const root = resolve(import.meta.dirname, "..");
-const pages = [...referencePages()];
+const pages = [...referencePages(), ["docs/live.svg", livePicture()] as const];
 
 if (process.argv.includes("--check")) {
   const stale = pages.filter(([path, text]) => textOf(path) !== text).map(([path]) => path);
