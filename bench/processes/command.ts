@@ -18,6 +18,7 @@ export interface Timing {
 }
 
 const TAIL = 2_000;
+const INTERRUPTED = 130;
 const LEAVING_MS = 3_000;
 const LOOK_EVERY_MS = 20;
 
@@ -49,12 +50,21 @@ export function timeCommand({ file, args, cwd, env }: CommandLine): Promise<Timi
 const plainEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:npm|rota|node_run)_/i.test(name)));
 
-/** A directory that is gone afterwards, with whatever a contender left running in it. */
+/** A directory that is gone afterwards, also when the benchmark is interrupted, with whatever still runs in it. */
 export class Scratch implements Disposable {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), "rota-bench-")));
   /** What was found running after its command had ended. */
   readonly leftRunning: string[] = [];
   #directories = 0;
+  readonly #interrupted = (): void => {
+    endProcessesIn(this.path);
+    this[Symbol.dispose]();
+    process.exit(INTERRUPTED);
+  };
+
+  constructor() {
+    process.on("SIGINT", this.#interrupted).on("SIGTERM", this.#interrupted);
+  }
 
   /** A name in here that was not used before. */
   fresh(): string {
@@ -65,19 +75,25 @@ export class Scratch implements Disposable {
   async clear(name: string): Promise<void> {
     const until = performance.now() + LEAVING_MS;
     while (processesIn(this.path).length > 0 && performance.now() < until) await pause(LOOK_EVERY_MS);
-    for (const pid of processesIn(this.path)) {
-      this.leftRunning.push(`${name}: ${pid}`);
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch {
-        // It has ended by itself meanwhile.
-      }
-    }
+    for (const pid of endProcessesIn(this.path)) this.leftRunning.push(`${name}: ${pid}`);
   }
 
   [Symbol.dispose](): void {
+    process.off("SIGINT", this.#interrupted).off("SIGTERM", this.#interrupted);
     rmSync(this.path, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+function endProcessesIn(directory: string): readonly number[] {
+  const pids = processesIn(directory);
+  for (const pid of pids) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended by itself meanwhile.
+    }
+  }
+  return pids;
 }
 
 /** Processes that work in a directory or were started with its name. Nothing where there is no /proc. */

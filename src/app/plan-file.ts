@@ -23,6 +23,8 @@ export interface LoadOptions {
   readonly strict: boolean;
   /** How messages call the file; its last name when absent. */
   readonly name?: string;
+  /** What tasks ask for is not held against this machine: the plan is not run here. */
+  readonly anywhere?: boolean;
 }
 
 export interface CheckedPlan {
@@ -44,9 +46,11 @@ export async function loadPlan(file: string, options: LoadOptions): Promise<Load
 }
 
 /** Everything there is to say about the file. Throws only when it cannot be read at all. */
-export async function checkPlan(file: string, { strict, name = basename(file) }: LoadOptions): Promise<CheckedPlan> {
+export async function checkPlan(file: string, options: LoadOptions): Promise<CheckedPlan> {
+  const { strict, name = basename(file), anywhere = false } = options;
   const bytes = await bytesOf(file, name);
-  const parsed = await parsePlan(bytes, name, { strict, capacity: machineCapacity(), capabilities: [] });
+  const here = anywhere ? {} : { capacity: machineCapacity(), capabilities: [] };
+  const parsed = await parsePlan(bytes, name, { strict, ...here });
   return parsed.ok
     ? { diagnostics: parsed.value.warnings, plan: parsed.value.plan, bytes }
     : { diagnostics: parsed.error, bytes };

@@ -16,6 +16,8 @@ export interface OptionSpec {
   /** `flag` takes no value. */
   readonly kind: "flag" | "text" | "count";
   readonly describe: string;
+  /** May be given several times: `texts` has them all. */
+  readonly many?: boolean;
   /** How its value is called in help: `DIR`, `N`. */
   readonly value?: string;
   readonly short?: string;
@@ -59,6 +61,8 @@ export interface Input {
   readonly arguments: readonly string[];
   flag(name: string): boolean;
   text(name: string): string | undefined;
+  /** Every value of an option that may be given several times, in the order they were typed. */
+  texts(name: string): readonly string[];
   count(name: string): number | undefined;
 }
 

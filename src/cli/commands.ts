@@ -18,6 +18,15 @@ const workers: OptionSpec = {
   describe: "How many tasks may run at once",
   fallback: "one per core",
 };
+const svg: OptionSpec = { kind: "flag", describe: "Draw it as an SVG picture" };
+const html: OptionSpec = { kind: "flag", describe: "Draw it as a page of its own" };
+const output: OptionSpec = {
+  kind: "text",
+  short: "o",
+  value: "FILE",
+  describe: "Write to this file instead of the terminal",
+  completes: "file",
+};
 const stateOfPlan: OptionSpec = { ...state, fallback: "$ROTA_STATE, else .rota beside the plan" };
 
 export const COMMANDS: readonly CommandSpec[] = [
@@ -44,6 +53,44 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { json, strict: { kind: "flag", describe: "Treat warnings as errors" } },
     examples: ["rota check plan.yaml", "rota check plan.yaml --strict --json"],
     load: () => import("./check.ts"),
+  },
+  {
+    name: "simulate",
+    group: "Write a plan",
+    summary: "Say how long a plan would take, without running it",
+    details:
+      "The real scheduler on virtual time: its order, its workers, resources, rates and files, and every attempt succeeds. A " +
+      "task lasts as long as `--actual` says, else its `estimate`, else what earlier runs took, else a second; the scheduler " +
+      "itself goes by the estimates. Gates count as open. `cpu`, `memory` and `gpu` are this machine's unless the plan " +
+      "names them. `--what-if` asks what would change with other `workers`, `nodes` (machines like this one), `priorities` " +
+      "(`shares` or `strict`), `cpu`, `memory`, `gpu` or resources of the plan. Exit code 3 when some task could never start.",
+    arguments: [PLAN],
+    options: {
+      workers,
+      actual: {
+        kind: "text",
+        value: "FILE",
+        describe: "How long tasks really take: a JSON object of task ids and milliseconds",
+        completes: "file",
+      },
+      "what-if": {
+        kind: "text",
+        many: true,
+        value: "CHANGES",
+        describe: "Compare with this, such as `workers=8,claude=3`; may be given several times",
+      },
+      svg,
+      html,
+      json,
+      output,
+      state: { ...stateOfPlan, describe: "The state directory, for what earlier runs took" },
+    },
+    examples: [
+      "rota simulate plan.yaml",
+      "rota simulate plan.yaml --workers 4 --what-if workers=8 --what-if workers=8,nodes=2",
+      "rota simulate plan.yaml --actual durations.json --json",
+    ],
+    load: () => import("./simulate.ts"),
   },
   {
     name: "schema",
@@ -117,16 +164,10 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: "Draw what ran when",
     arguments: [RUN],
     options: {
-      svg: { kind: "flag", describe: "Draw it as an SVG picture" },
-      html: { kind: "flag", describe: "Draw it as a page of its own" },
+      svg,
+      html,
       json,
-      output: {
-        kind: "text",
-        short: "o",
-        value: "FILE",
-        describe: "Write to this file instead of the terminal",
-        completes: "file",
-      },
+      output,
       state,
     },
     examples: ["rota timeline", "rota timeline last --html -o timeline.html"],

@@ -99,6 +99,7 @@ compdef _rota rota
 function zshOption(name: string, spec: OptionSpec): string {
   const value = spec.kind === "flag" ? "" : `:${(spec.value ?? "value").toLowerCase()}:${zshValue(spec)}`;
   const described = `[${zshText(spec.describe)}]${value}`;
+  if (spec.many === true) return `'*--${name}${described}'`;
   return spec.short === undefined
     ? `'--${name}${described}'`
     : `'(-${spec.short} --${name})'{-${spec.short},--${name}}'${described}'`;

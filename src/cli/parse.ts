@@ -67,6 +67,7 @@ function parseHelp(rest: readonly string[], commands: readonly CommandSpec[]): C
 interface Typed {
   readonly arguments: string[];
   readonly values: Map<string, string | number | true>;
+  readonly lists: Map<string, string[]>;
   help: boolean;
 }
 
@@ -79,14 +80,25 @@ function readTokens(args: readonly string[], command: CommandSpec): Typed {
     strict: false,
     tokens: true,
   });
-  const typed: Typed = { arguments: [], values: new Map(), help: false };
+  const typed: Typed = { arguments: [], values: new Map(), lists: new Map(), help: false };
   for (const token of tokens) {
     if (token.kind === "option-terminator") continue;
     if (token.kind === "positional") typed.arguments.push(token.value);
     else if (token.name === "help") typed.help = true;
-    else typed.values.set(token.name, readValue(token, specs, command));
+    else take(typed, token.name, readValue(token, specs, command), specs);
   }
   return typed;
+}
+
+/** The last one counts, unless all do. */
+function take(
+  typed: Typed,
+  name: string,
+  value: string | number | true,
+  specs: Readonly<Record<string, OptionSpec>>,
+): void {
+  if (specs[name]?.many !== true) typed.values.set(name, value);
+  else typed.lists.set(name, [...(typed.lists.get(name) ?? []), String(value)]);
 }
 
 const toParseArgs = ({ kind, short }: OptionSpec) => ({
@@ -154,11 +166,12 @@ function checkArguments(given: readonly string[], command: CommandSpec): void {
   }
 }
 
-function inputOf({ arguments: given, values }: Typed): Input {
+function inputOf({ arguments: given, values, lists }: Typed): Input {
   return {
     arguments: given,
     flag: (name) => values.get(name) === true,
     text: (name) => values.get(name) as string | undefined,
+    texts: (name) => lists.get(name) ?? [],
     count: (name) => values.get(name) as number | undefined,
   };
 }

@@ -1,7 +1,7 @@
 /** Those who have waited longer than they should move up one lane, one at a time, and begin to wait anew. */
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
-import { type Instant, type Millis, seconds } from "../domain/time.ts";
-import type { Candidate } from "./queue.ts";
+import { type Millis, seconds } from "../domain/time.ts";
+import type { Candidate, Mark } from "./queue.ts";
 
 /** How long is too long: both must have passed, so that neither a busy second nor a quiet night counts as a wait. */
 export interface Patience {
@@ -10,13 +10,8 @@ export interface Patience {
 }
 export const PATIENCE: Patience = { dispatches: 100, wait: seconds(60) };
 
-export const isOverdue = (
-  candidate: Candidate,
-  since: Instant,
-  given: number,
-  now: Instant,
-  patience: Patience,
-): boolean => given - candidate.cameAt >= patience.dispatches && now - since >= patience.wait;
+export const isOverdue = (since: Mark, now: Mark, patience: Patience): boolean =>
+  now.given - since.given >= patience.dispatches && now.at - since.at >= patience.wait;
 
 /** The waiting line of each lane, in the order of coming. Who has left stays in it until reached. */
 export class WaitingLines {
@@ -29,12 +24,12 @@ export class WaitingLines {
   }
 
   /** The first of each lane that has waited too long. Each is told once. */
-  overdue(waits: (candidate: Candidate) => boolean, given: number, now: Instant, patience: Patience): Candidate[] {
+  overdue(waits: (candidate: Candidate) => boolean, now: Mark, patience: Patience): Candidate[] {
     const found: Candidate[] = [];
     for (const line of this.#lines.values()) {
       while (line.head < line.items.length && !waits(line.items[line.head] as Candidate)) line.head++;
       const first = line.items[line.head];
-      if (first !== undefined && isOverdue(first, first.status.since, given, now, patience)) {
+      if (first !== undefined && isOverdue(first.entered, now, patience)) {
         found.push(first);
         line.head++;
       }

@@ -8,9 +8,9 @@ export const BREAKER_CLOSE_SHARE = 0.67;
 
 export type Breaker =
   | { readonly state: "closed"; readonly failures: number }
-  | { readonly state: "open"; readonly until: Instant }
-  /** Trials that are out, and how those that came back went. */
-  | { readonly state: "half-open"; readonly out: number; readonly succeeded: number };
+  | { readonly state: "open"; readonly until: Instant; readonly failures: number }
+  /** Trials that are out, how many came back well, and how many failures in a row led here. */
+  | { readonly state: "half-open"; readonly out: number; readonly succeeded: number; readonly failures: number };
 
 export const CLOSED: Breaker = { state: "closed", failures: 0 };
 
@@ -29,7 +29,7 @@ export function admits(breaker: Breaker, now: Instant): boolean {
 /** A task is sent. To be called only when `admits` says so. */
 export function sent(breaker: Breaker): Breaker {
   if (breaker.state === "closed") return breaker;
-  if (breaker.state === "open") return { state: "half-open", out: 1, succeeded: 0 };
+  if (breaker.state === "open") return { state: "half-open", out: 1, succeeded: 0, failures: breaker.failures };
   return { ...breaker, out: breaker.out + 1 };
 }
 
@@ -39,18 +39,23 @@ export function returned(breaker: Breaker, how: "success" | "failure" | "nothing
     case "closed":
       if (how === "nothing") return breaker;
       if (how === "success") return CLOSED;
-      return breaker.failures + 1 >= BREAKER_FAILURES ? open(now) : { state: "closed", failures: breaker.failures + 1 };
+      if (breaker.failures + 1 < BREAKER_FAILURES) return { state: "closed", failures: breaker.failures + 1 };
+      return open(breaker.failures + 1, now);
     case "open":
       return breaker;
     case "half-open": {
       const out = Math.max(0, breaker.out - 1);
-      if (how === "failure") return open(now);
+      if (how === "failure") return open(breaker.failures + 1, now);
       // A trial that was abandoned frees its permit.
       if (how === "nothing") return { ...breaker, out };
       const succeeded = breaker.succeeded + 1;
-      return succeeded / BREAKER_TRIALS >= BREAKER_CLOSE_SHARE ? CLOSED : { state: "half-open", out, succeeded };
+      return succeeded / BREAKER_TRIALS >= BREAKER_CLOSE_SHARE ? CLOSED : { ...breaker, out, succeeded };
     }
   }
 }
 
-const open = (now: Instant): Breaker => ({ state: "open", until: later(now, BREAKER_OPEN) });
+const open = (failures: number, now: Instant): Breaker => ({
+  state: "open",
+  until: later(now, BREAKER_OPEN),
+  failures,
+});

@@ -1,11 +1,14 @@
 /** The breakers of all services that tasks depend on. */
 import type { Event } from "../domain/event.ts";
+import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import { admits, type Breaker, CLOSED, returned, sent } from "./breaker.ts";
 import { FAILURE_POLICY } from "./policy.ts";
 
 export class Breakers {
   readonly #breakers = new Map<string, Breaker>();
+  /** Tasks that are out to see whether a service is back. */
+  readonly #trials = new Set<Task>();
 
   admits(provider: string, now: Instant): boolean {
     return admits(this.of(provider), now);
@@ -15,13 +18,18 @@ export class Breakers {
     return this.#breakers.get(provider) ?? CLOSED;
   }
 
-  sent(provider: string): void {
-    this.#breakers.set(provider, sent(this.of(provider)));
+  sent(provider: string, task: Task): void {
+    const after = sent(this.of(provider));
+    this.#breakers.set(provider, after);
+    if (after.state === "half-open") this.#trials.add(task);
   }
 
-  /** The event that ended an attempt says how the service did. */
-  returned(provider: string, cause: Event): void {
-    this.#breakers.set(provider, returned(this.of(provider), verdictOf(cause), cause.at));
+  /** The event that ended an attempt says how the service did. What was sent before the trials began says nothing about them. */
+  returned(provider: string, task: Task, cause: Event): void {
+    const wasTrial = this.#trials.delete(task);
+    const breaker = this.of(provider);
+    if (breaker.state === "half-open" && !wasTrial) return;
+    this.#breakers.set(provider, returned(breaker, verdictOf(cause), cause.at));
   }
 
   /** The next moment at which a service may be tried again. */

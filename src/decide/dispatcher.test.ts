@@ -152,7 +152,7 @@ describe("files", () => {
       task("d", { writes: ["doc"] }),
     ]);
     expect(floor.dispatch()).toEqual(["a", "d"]);
-    expect(floor.dispatcher.hazard(run, run.tasks[1] as Task)).toMatchObject({
+    expect(floor.dispatcher.hazard(run, run.tasks[1] as Task, START)).toMatchObject({
       kind: "read-write",
       holder: { spec: { id: "a" } },
     });

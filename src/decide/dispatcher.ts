@@ -6,7 +6,7 @@ import type { Run, RunNo } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
 import { PRIORITIES } from "../domain/spec.ts";
 import { isHeld, laneOf, type Ready, type Task } from "../domain/task.ts";
-import { between, earliest, type Instant, instant, later, type Millis, millis } from "../domain/time.ts";
+import { between, earliest, type Instant, later, millis } from "../domain/time.ts";
 import type { Change } from "../domain/world.ts";
 import { Heap } from "../std/heap.ts";
 import { invariant } from "../std/invariant.ts";
@@ -17,12 +17,12 @@ import { Fairness } from "./fairness.ts";
 import { type LanePolicy, Lanes } from "./lanes.ts";
 import { type Hazard, Locks } from "./locks.ts";
 import { bestSpot, canTake, Node, type NodeSpec, type Spot } from "./nodes.ts";
-import { PRESSURE_POLICY, type PressureMode, workersAllowed } from "./pressure.ts";
-import { type Candidate, RunQueue } from "./queue.ts";
+import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workersAllowed } from "./pressure.ts";
+import { type Candidate, type Mark, RunQueue } from "./queue.ts";
 import { upwardRanks } from "./rank.ts";
-import { mayPass, type Shadow, shadowOf } from "./reservation.ts";
-import { type Draw, fits, giveBack, type Pot, Room, refilledAt, take } from "./room.ts";
-import { ownPot, type Shape, Shapes } from "./shapes.ts";
+import { mayPass, NEVER, type Shadow, shadowOf } from "./reservation.ts";
+import { fits, giveBack, type Pot, Room, refilledAt, take } from "./room.ts";
+import { ownPot, type Shape, Shapes, usesOf, wholeDraw } from "./shapes.ts";
 
 /** The first three describe this machine. */
 export interface DispatcherOptions extends Omit<NodeSpec, "name"> {
@@ -65,8 +65,6 @@ interface Holding {
   readonly since: Instant;
 }
 
-const NEVER = instant(Number.MAX_SAFE_INTEGER);
-
 export class Dispatcher {
   readonly #patience: Patience;
   readonly #nodes: readonly Node[];
@@ -92,7 +90,7 @@ export class Dispatcher {
   #reserved: Candidate | undefined;
   #notices: Notice[] = [];
   #given = 0;
-  #pressure: PressureMode = "normal";
+  #pressure: Pressure = NO_PRESSURE;
   #refill: Instant | undefined;
 
   constructor(options: DispatcherOptions) {
@@ -105,8 +103,9 @@ export class Dispatcher {
   admit(run: Run, history: History = NO_HISTORY): void {
     const { resources, rates = {}, submittedAt } = run.manifest;
     for (const [name, amount] of Object.entries(resources)) this.#shared.add(ownPot(run, name), amount);
-    const isNew = run.tasks.every(({ attempt }) => attempt === 0);
-    for (const [name, rate] of Object.entries(rates)) this.#shared.addRate(ownPot(run, name), rate, isNew, submittedAt);
+    for (const [name, rate] of Object.entries(rates)) {
+      this.#shared.addRate(ownPot(run, name), rate, submittedAt, usesOf(run, name));
+    }
     const specs = run.tasks.map(({ spec }) => spec);
     const estimates = estimate(specs, ({ id }) => history.durations.get(id), history.error);
     const ranks = upwardRanks(run.graph, estimates.costs);
@@ -122,8 +121,11 @@ export class Dispatcher {
 
   /** Lets go of a run that has ended. */
   dismiss(run: Run): void {
+    const { resources, rates = {} } = run.manifest;
     this.#places.delete(run.no);
     this.#fairness.leave(run);
+    for (const name of [...Object.keys(resources), ...Object.keys(rates)]) this.#shared.remove(ownPot(run, name));
+    if (this.#madeOn.size > 0) for (const task of run.tasks) this.#madeOn.delete(task);
   }
 
   knows(run: Run): boolean {
@@ -132,21 +134,22 @@ export class Dispatcher {
 
   observe({ run, task, from, to, cause }: Change): void {
     if (!this.knows(run)) return;
-    if (from.state === "ready") this.#leave(task);
+    const before = this.#candidates.get(task);
+    if (from.state === "ready") this.#leave(task, cause.at);
     if (isHeld(from) && !isHeld(to)) this.#yield(task, { run, task, from, to, cause });
     if (!isHeld(from) && isHeld(to)) this.#seize(run, task, { run, task, from, to, cause });
-    if (to.state === "ready") this.#enter(run, task, to, cause.at);
+    if (to.state === "ready") this.#enter(run, task, to, cause.at, from.state === "ready" ? before?.came : undefined);
   }
 
   /** How full the queue is changes how many go out at once, and which. */
-  set pressure(mode: PressureMode) {
-    this.#pressure = mode;
+  set pressure(pressure: Pressure) {
+    this.#pressure = pressure;
   }
 
   /** Those who have waited too long move up. To be asked for before each round of `next`. */
   age(now: Instant): readonly Notice[] {
     const waits = (candidate: Candidate): boolean => this.#candidates.get(candidate.task) === candidate;
-    return this.#lines.overdue(waits, this.#given, now, this.#patience).map(({ run, task, lane, status }) => ({
+    return this.#lines.overdue(waits, this.#mark(now), this.#patience).map(({ run, task, lane, status }) => ({
       run,
       task,
       news: { kind: "aged_boost", from: lane, to: laneAbove(lane), waitedMs: between(status.since, now) },
@@ -164,20 +167,26 @@ export class Dispatcher {
   next(now: Instant): Assignment | undefined {
     this.#undelay(now);
     this.#refill = undefined;
-    if (this.idle === 0 || this.#held.size >= workersAllowed(this.#pressure, this.workers)) return undefined;
-    const { dispatches } = PRESSURE_POLICY[this.#pressure];
-    const shadow = this.#shadow(now);
+    if (this.#reserved !== undefined && this.#reservation(now) === undefined) this.#unreserve(now);
+    if (this.idle === 0 || this.#held.size >= this.allowed) return undefined;
+    const shadow = this.shadow(now);
     const found = new Map<Priority, Candidate>();
     const lane = this.#lanes.pick((each) => {
-      if (!dispatches.includes(each)) return false;
+      if (this.defers(each)) return false;
       const candidate = this.#best(each, shadow, now);
       if (candidate !== undefined) found.set(each, candidate);
       return candidate !== undefined;
     });
     if (lane === undefined) return undefined;
     this.#given++;
-    const { run, task, status, rank, shape } = found.get(lane) as Candidate;
-    const spot = bestSpot(shape.spots, (node) => this.#affinity(run, task, node), now);
+    const candidate = found.get(lane) as Candidate;
+    const { run, task, status, rank } = candidate;
+    const spots = this.#spotsFor(candidate, shadow, now);
+    const spot = bestSpot(
+      spots,
+      { affinity: (node) => this.#affinity(run, task, node), avoided: task.lostBy },
+      now,
+    );
     const worker = spot?.node.next(task.lostBy);
     invariant(worker !== undefined, "a task that was chosen has a place to go");
     return { run, task, worker, evidence: { lane, rank, waitedMs: between(status.since, now) } };
@@ -215,8 +224,12 @@ export class Dispatcher {
     return place.shapes.of(task.spec);
   }
 
-  hazard(run: Run, task: Task): Hazard | undefined {
-    return this.#locks.conflict(run, task);
+  /** Whose files stand in the way: those of a task that is out, or of one for which they are reserved. */
+  hazard(run: Run, task: Task, now: Instant): Hazard | undefined {
+    const conflict = this.#locks.conflict(run, task);
+    const reserved = this.#reservation(now);
+    if (conflict !== undefined || reserved === undefined || reserved.task === task) return conflict;
+    return this.#locks.between(run, task, reserved.run, reserved.task);
   }
 
   rank(run: Run, task: Task): number {
@@ -244,7 +257,34 @@ export class Dispatcher {
   }
 
   get mode(): PressureMode {
+    return this.#pressure.mode;
+  }
+
+  get pressure(): Pressure {
     return this.#pressure;
+  }
+
+  /** How many may be out at once, under this pressure. */
+  get allowed(): number {
+    return workersAllowed(this.mode, this.workers);
+  }
+
+  /** How many are out. */
+  get out(): number {
+    return this.#held.size;
+  }
+
+  /** Whether the lane has to wait for better times. Not when nothing else is left to do: a queue that stands still never empties. */
+  defers(lane: Priority): boolean {
+    const { dispatches } = PRESSURE_POLICY[this.mode];
+    if (dispatches.includes(lane)) return false;
+    if (this.#held.size > 0) return true;
+    for (const { queue } of this.#places.values()) if (dispatches.some((each) => !queue.isEmpty(each))) return true;
+    return false;
+  }
+
+  get nodes(): readonly Node[] {
+    return this.#nodes;
   }
 
   get breakers(): Pick<Breakers, "of" | "admits"> {
@@ -252,12 +292,28 @@ export class Dispatcher {
   }
 
   /** Whom everybody else may not delay, if anybody. */
-  get reserved(): Task | undefined {
-    return this.#reserved?.task;
+  reserved(now: Instant): { readonly run: Run; readonly task: Task } | undefined {
+    return this.#reservation(now);
+  }
+
+  /** When the reserved task can start, and what is left over then. While it waits for files, only those are kept for it. */
+  shadow(now: Instant): Shadow | undefined {
+    const reserved = this.#reservation(now);
+    if (reserved === undefined || this.#locks.conflict(reserved.run, reserved.task) !== undefined) return undefined;
+    const out = Array.from(this.#held.values(), ({ run, task, shape, spot, since }) => {
+      const until = this.#until(run, task, since);
+      return { until: until > now ? until : NEVER, draws: wholeDraw(shape, spot) };
+    });
+    return shadowOf(reserved, out, now);
+  }
+
+  /** When the task would be back if it went now; never, as far as anybody knows, when that is not known. */
+  until(run: Run, task: Task, now: Instant): Instant {
+    return this.#until(run, task, now);
   }
 
   /** Every task that is out now, of every run. */
-  held(): Iterable<{ readonly run: Run; readonly task: Task }> {
+  held(): Iterable<Pick<Holding, "run" | "task" | "shape" | "spot">> {
     return this.#held.values();
   }
 
@@ -279,57 +335,70 @@ export class Dispatcher {
 
   /** What stands behind somebody's files is put aside until they are done. */
   #bestOfRun(place: RunPlace, lane: Priority, shadow: Shadow | undefined, now: Instant): Candidate | undefined {
+    const passes =
+      shadow === undefined
+        ? undefined
+        : (candidate: Candidate): boolean => this.#spotsFor(candidate, shadow, now).length > 0;
     for (;;) {
-      const { best, passed } = place.queue.best(lane, (first) => this.#may(first, shadow, now));
-      if (best === undefined) return undefined;
-      const hazard = this.#locks.conflict(best.run, best.task);
-      if (hazard === undefined) {
+      const { best, passed } = place.queue.best(lane, (first) => this.#fits(first, now), passes);
+      const hazard = best && this.hazard(best.run, best.task, now);
+      if (best === undefined || hazard === undefined) {
         if (passed !== undefined) this.#passOver(passed, now);
         return best;
       }
       place.queue.remove(best);
       this.#standBehind(best, hazard, now);
+      this.#passOver(best, now);
     }
   }
 
-  #may(candidate: Candidate, shadow: Shadow | undefined, now: Instant): boolean {
-    const { shape } = candidate;
-    if (!fits(shape.own, now) || !shape.spots.some((spot) => canTake(spot, now))) {
+  #fits({ shape }: Candidate, now: Instant): boolean {
+    if (shape.provider !== undefined && !this.#breakers.admits(shape.provider, now)) return false;
+    if (!fits(shape.own, now)) {
       const at = refilledAt(shape.own, now);
       if (at !== undefined && (this.#refill === undefined || at < this.#refill)) this.#refill = at;
       return false;
     }
-    if (shape.provider !== undefined && !this.#breakers.admits(shape.provider, now)) return false;
-    if (shadow === undefined || candidate === this.#reserved) return true;
-    const cost = this.#cost(candidate.run, candidate.task);
-    return mayPass(this.#wholeDraw(shape, undefined), cost === undefined ? NEVER : later(now, cost), shadow);
+    return shape.spots.some((spot) => canTake(spot, now));
+  }
+
+  /** Where it could go now without making the reserved one wait. */
+  #spotsFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): readonly Spot[] {
+    const { run, task, shape } = candidate;
+    if (shadow === undefined || candidate === this.#reserved) return shape.spots;
+    const until = this.#until(run, task, now);
+    return shape.spots.filter((spot) => canTake(spot, now) && mayPass(wholeDraw(shape, spot), until, shadow));
   }
 
   /** Who was passed over past all patience is not to be delayed any more. */
   #passOver(passed: Candidate, now: Instant): void {
-    if (this.#reserved !== undefined || !this.isPossible(passed.shape)) return;
-    if (isOverdue(passed, passed.status.since, this.#given, now, this.#patience)) this.#reserved = passed;
+    if (this.#reserved !== undefined || !isOverdue(passed.came, this.#mark(now), this.#patience)) return;
+    if (this.#isHeldBack(passed, now)) return;
+    this.#reserved = passed;
   }
 
-  #shadow(now: Instant): Shadow | undefined {
-    if (this.#reserved === undefined) return undefined;
-    const out = Array.from(this.#held.values(), ({ run, task, shape, spot, since }) => {
-      const cost = this.#cost(run, task);
-      const until = cost === undefined ? NEVER : later(since, cost);
-      return { until: until > now ? until : NEVER, draws: this.#wholeDraw(shape, spot) };
-    });
-    return shadowOf(this.#reserved, out, now);
+  /** The reservation, as long as it is of use: what waits for a service or for better times keeps nothing from others. */
+  #reservation(now: Instant): Candidate | undefined {
+    return this.#reserved === undefined || this.#isHeldBack(this.#reserved, now) ? undefined : this.#reserved;
   }
 
-  /** Everything a task takes, its worker included. */
-  #wholeDraw({ own, spots }: Shape, spot: Spot | undefined): readonly Draw[] {
-    const there = spot ?? spots[0];
-    return there === undefined ? own : [...own, ...there.draws, { pot: there.node.slots, amount: 1 }];
+  #isHeldBack({ shape, lane }: Candidate, now: Instant): boolean {
+    return this.defers(lane) || (shape.provider !== undefined && !this.#breakers.admits(shape.provider, now));
   }
 
-  #cost(run: Run, task: Task): Millis | undefined {
+  #unreserve(now: Instant): void {
+    const task = this.#reserved?.task;
+    this.#reserved = undefined;
+    if (task !== undefined) this.#wakeBehind(task, now);
+  }
+
+  #until(run: Run, task: Task, since: Instant): Instant {
     const estimates = this.#places.get(run.no)?.estimates;
-    return estimates === undefined || !estimates.known ? undefined : millis(estimates.costs[task.no] as number);
+    return estimates?.known ? later(since, millis(estimates.costs[task.no] as number)) : NEVER;
+  }
+
+  #mark(at: Instant): Mark {
+    return { at, given: this.#given };
   }
 
   #standBehind(candidate: Candidate, { holder }: Hazard, now: Instant): void {
@@ -343,30 +412,30 @@ export class Dispatcher {
     this.#notices.push({ run: candidate.run, task: holder, news });
   }
 
-  #enter(run: Run, task: Task, status: Ready, now: Instant): void {
+  #enter(run: Run, task: Task, status: Ready, now: Instant, came?: Mark): void {
     const place = this.#places.get(run.no);
     if (place === undefined) return;
     const lane = laneOf(task);
     const rank = place.ranks[task.no] ?? 0;
     const shape = place.shapes.of(task.spec);
-    const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, cameAt: this.#given };
+    const entered = this.#mark(status.notBefore > now ? status.notBefore : now);
+    const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, came: came ?? entered, entered };
     this.#candidates.set(task, candidate);
     // What nobody can do stands in nobody's way.
-    if (shape.spots.length === 0 && this.missing(shape.requires).length > 0) return;
+    if (!this.isPossible(shape)) return;
     this.#fairness.queue(run, lane, now);
     if (status.notBefore > now) return this.#delayed.push(candidate);
     this.#lines.add(candidate);
     place.queue.add(candidate);
   }
 
-  #leave(task: Task): void {
+  #leave(task: Task, now: Instant): void {
     const candidate = this.#candidates.get(task);
     if (candidate === undefined) return;
     this.#candidates.delete(task);
-    if (this.#reserved === candidate) this.#reserved = undefined;
-    if (candidate.shape.spots.length > 0 || this.missing(candidate.shape.requires).length === 0) {
-      this.#fairness.unqueue(candidate.run, candidate.lane);
-    }
+    if (this.#reserved === candidate) this.#unreserve(now);
+    if (!this.isPossible(candidate.shape)) return;
+    this.#fairness.unqueue(candidate.run, candidate.lane);
     if (this.#delayed.values()[candidate.place] === candidate) this.#delayed.remove(candidate);
     else this.#places.get(candidate.run.no)?.queue.remove(candidate);
   }
@@ -389,7 +458,7 @@ export class Dispatcher {
     this.#held.set(task, { run, task, shape, lane, worker, spot, since: now });
     this.#locks.hold(run, task);
     this.#fairness.start(run, lane, shape.share, now);
-    if (shape.provider !== undefined) this.#breakers.sent(shape.provider);
+    if (shape.provider !== undefined) this.#breakers.sent(shape.provider, task);
   }
 
   #yield(task: Task, { cause, to }: Change): void {
@@ -400,7 +469,7 @@ export class Dispatcher {
     spot.node.release(worker, spot.draws);
     giveBack(shape.own);
     this.#fairness.end(run, lane, shape.share, between(since, cause.at), cause.at);
-    if (shape.provider !== undefined) this.#breakers.returned(shape.provider, cause);
+    if (shape.provider !== undefined) this.#breakers.returned(shape.provider, task, cause);
     if (to.state === "succeeded" && this.#nodes.length > 1) this.#madeOn.set(task, spot.node);
     this.#locks.release(task);
     this.#wakeBehind(task, cause.at);

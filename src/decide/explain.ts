@@ -1,28 +1,16 @@
 /** Says why a task is not running, by asking what the dispatcher asks and in the same order. */
-import { estimatesOf } from "../domain/estimate.ts";
-import type { Blocker, Explanation, Gate, Shortage, Some, TaskGlimpse, Wait } from "../domain/explanation.ts";
+import type { Blocker, Explanation, Gate, TaskGlimpse, Wait, WaitReason } from "../domain/explanation.ts";
 import type { TaskNo } from "../domain/graph.ts";
-import type { Outcome } from "../domain/outcome.ts";
 import { type Run, remaining, taskOf } from "../domain/run.ts";
-import { type Asked, isHeld, type Status, type Task } from "../domain/task.ts";
-import { type Instant, later } from "../domain/time.ts";
-import { unreachable } from "../std/invariant.ts";
+import { isHeld, type Status, type Task } from "../domain/task.ts";
+import { type Instant, later, millis } from "../domain/time.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import { isHeldBackByNeeds, rootOf, rootsOf, unmetNeeds } from "./needs.ts";
-import { fits, type Pot } from "./room.ts";
-import type { Shape } from "./shapes.ts";
+import { type Eligibility, type ExplainContext, eligible, judge, named, type Reason } from "./eligible.ts";
+import { expectations } from "./expectations.ts";
+import { glimpse, LISTED_MAX, sinceOf, some } from "./glimpse.ts";
+import { rootOf, rootsOf, unmetNeeds } from "./needs.ts";
+import { fits, freeAt } from "./room.ts";
 import { expectedUnblock } from "./unblock.ts";
-
-/** What neither the World nor the dispatcher keeps. */
-export interface ExplainContext {
-  /** Who asked for nothing more to be started. */
-  readonly paused?: Asked;
-  /** How the task's last attempt ended, from the ledger. */
-  readonly lastOutcome?: Outcome;
-}
-
-/** Lists are cut to this many, and say how many there are. */
-const LISTED_MAX = 5;
 
 /** Everything there is to know about one task. Walks over the run, so it is for one question, not for every task. */
 export function explain(
@@ -33,7 +21,7 @@ export function explain(
   context: ExplainContext = {},
 ): Explanation {
   const { spec, status } = task;
-  const estimate = estimatesOf(run)(task);
+  const estimate = expectations(dispatcher, run)(task);
   const wait = waitsOf(dispatcher, run, now, context)(task);
   const unblock = wait === undefined ? undefined : expectedUnblock(dispatcher, run, task, wait, now);
   const waits = status.state === "blocked" || status.state === "ready";
@@ -47,7 +35,7 @@ export function explain(
     attemptsMax: spec.retry.attempts,
     priority: spec.priority,
     rank: dispatcher.rank(run, task),
-    rankUnit: run.tasks.some((each) => each.spec.estimate !== undefined) ? "ms" : "hops",
+    rankUnit: dispatcher.estimates(run)?.known ? "ms" : "hops",
     gates: waits ? gatesOf(dispatcher, run, task, now, context) : [],
     ...sinceOf(status),
     ...(spec.title !== undefined && { title: spec.title }),
@@ -79,37 +67,15 @@ export function waitsOf(
   now: Instant,
   context: ExplainContext = {},
 ): (task: Task) => Wait | undefined {
-  const shortages = new Map<Shape, readonly Shortage[]>();
-  const shortagesOf = (shape: Shape): readonly Shortage[] => {
-    const known = shortages.get(shape) ?? findShortages(dispatcher, run, shape);
-    shortages.set(shape, known);
-    return known;
-  };
-  return (task) => {
-    const { status } = task;
-    switch (status.state) {
-      case "blocked":
-        return isHeldBackByNeeds(task)
-          ? { reason: "needs", blockers: some(unmetNeeds(run, task), (no) => glimpse(taskOf(run, no))) }
-          : { reason: "gate", prompt: task.spec.gate ?? "" };
-      case "parked":
-        return { reason: "parked", why: status.reason, since: status.at };
-      case "ready":
-        if (context.paused !== undefined) return { reason: "paused", asked: context.paused };
-        if (status.notBefore > now)
-          return { reason: "backing-off", until: status.notBefore, after: context.lastOutcome };
-        return dispatchWait(dispatcher, run, task, shortagesOf, now);
-      case "claimed":
-      case "running":
-      case "succeeded":
-      case "failed":
-      case "cancelled":
-      case "skipped":
-        return undefined;
-      default:
-        return unreachable(status);
-    }
-  };
+  const judged = judge(dispatcher, now, context);
+  return (task) => waitFrom(judged(run, task), dispatcher);
+}
+
+/** What may go is about to: it waits only for its turn. */
+function waitFrom(eligibility: Eligibility, { workers, idle }: Dispatcher): Wait | undefined {
+  if (eligibility.ok) return { reason: "capacity", workers, idle };
+  const [first] = eligibility.reasons;
+  return first.reason === "state" ? undefined : first;
 }
 
 /** For every task that remains, what holds it back: the report of a run that cannot go on by itself. */
@@ -132,70 +98,23 @@ export function blockers(
   return found;
 }
 
-/** From what can never be to what is only so now; a missing worker comes last, since it is everybody's reason. */
-function dispatchWait(
-  dispatcher: Dispatcher,
-  run: Run,
-  task: Task,
-  shortagesOf: (shape: Shape) => readonly Shortage[],
-  now: Instant,
-): Wait {
-  const shape = dispatcher.shapeOf(run, task);
-  const { draws, requires } = shape;
-  const missing = dispatcher.missing(requires);
-  const tooMuch = draws.filter(({ pot, amount }) => amount > pot.capacity);
-  if (missing.length > 0 || tooMuch.length > 0) {
-    const asked = tooMuch.map(({ pot, amount }) => ({
-      ...named(run, pot.name),
-      asked: amount,
-      capacity: pot.capacity,
-    }));
-    return { reason: "no-match", missing, tooMuch: asked };
-  }
-  const hazard = dispatcher.hazard(run, task);
-  if (hazard !== undefined) {
-    const { kind, path, holder } = hazard;
-    return { reason: "hazard", kind, path: withinPlan(run, path), holder: glimpse(holder) };
-  }
-  if (!fits(draws, now)) return { reason: "resources", short: shortagesOf(shape) };
-  return { reason: "capacity", workers: dispatcher.workers, idle: dispatcher.idle };
-}
-
-function findShortages(dispatcher: Dispatcher, run: Run, { draws }: Shape): readonly Shortage[] {
-  const short = draws.filter(({ pot, amount }) => amount > pot.free);
-  return short.map(({ pot, amount }) => ({
-    ...named(run, pot.name),
-    asked: amount,
-    free: pot.free,
-    capacity: pot.capacity,
-    holders: some(holdersOf(dispatcher, pot), (holder) => ({ ...glimpse(holder.task), amount: holder.amount })),
-  }));
-}
-
-/** Who has taken of a pot, and how much. */
-function holdersOf(dispatcher: Dispatcher, pot: Pot): { readonly task: Task; readonly amount: number }[] {
-  return [...dispatcher.held()].flatMap(({ run, task }) =>
-    dispatcher
-      .shapeOf(run, task)
-      .draws.filter((draw) => draw.pot === pot)
-      .map(({ amount }) => ({ task, amount })),
-  );
-}
-
-/** What a plan declares for itself is kept under the run's number. */
-function named({ no }: Run, pot: string): { readonly name: string; readonly scope: "plan" | "machine" } {
-  const own = `${no}:`;
-  return pot.startsWith(own) ? { name: pot.slice(own.length), scope: "plan" } : { name: pot, scope: "machine" };
-}
-
-const withinPlan = ({ manifest }: Run, path: string): string =>
-  path.startsWith(`${manifest.directory}/`) ? path.slice(manifest.directory.length + 1) : path;
-
 /** Everything that is checked before a claim, whether or not it stands in the way. */
 function gatesOf(dispatcher: Dispatcher, run: Run, task: Task, now: Instant, context: ExplainContext): readonly Gate[] {
+  const eligibility = eligible(dispatcher, run, task, undefined, now, context);
+  const reasons = eligibility.ok ? [] : eligibility.reasons;
+  const isOpen = (reason: WaitReason): boolean => reasons.every((each) => each.reason !== reason);
+  return [
+    ...ownGates(run, task, now, context),
+    ...pressureGate(dispatcher, isOpen),
+    ...serviceGate(dispatcher, run, task, isOpen),
+    ...workGates(dispatcher, run, task, now),
+    ...reservationGate(dispatcher, task, reasons, now),
+    { gate: "workers", open: dispatcher.idle > 0, idle: dispatcher.idle, total: dispatcher.workers },
+  ];
+}
+
+function ownGates(run: Run, task: Task, now: Instant, context: ExplainContext): readonly Gate[] {
   const { spec, status } = task;
-  const { draws, requires } = dispatcher.shapeOf(run, task);
-  const missing = dispatcher.missing(requires);
   const gates: Gate[] = [];
   const total = run.graph.needCount(task.no);
   const unmet = unmetNeeds(run, task).length;
@@ -205,19 +124,65 @@ function gatesOf(dispatcher: Dispatcher, run: Run, task: Task, now: Instant, con
   if (status.state === "ready" && status.notBefore > status.since) {
     gates.push({ gate: "back-off", open: status.notBefore <= now, until: status.notBefore });
   }
+  return gates;
+}
+
+function pressureGate({ pressure }: Dispatcher, isOpen: (reason: WaitReason) => boolean): readonly Gate[] {
+  if (!Number.isFinite(pressure.depth)) return [];
+  return [{ gate: "pressure", open: isOpen("backpressure"), ...pressure }];
+}
+
+function serviceGate(
+  dispatcher: Dispatcher,
+  run: Run,
+  task: Task,
+  isOpen: (reason: WaitReason) => boolean,
+): readonly Gate[] {
+  const { provider } = dispatcher.shapeOf(run, task);
+  if (provider === undefined) return [];
+  const { state, failures } = dispatcher.breakers.of(provider);
+  return [{ gate: "service", open: isOpen("breaker-open"), provider, state, failures }];
+}
+
+/** Capabilities, files, rates and resources. */
+function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): readonly Gate[] {
+  const { spec } = task;
+  const { own, spots, tooMuch, requires } = dispatcher.shapeOf(run, task);
+  const missing = dispatcher.missing(requires);
+  const gates: Gate[] = [];
   if (requires.length > 0) {
     gates.push({ gate: "capabilities", open: missing.length === 0, missing, total: requires.length });
   }
   if (spec.reads.length + spec.writes.length > 0) {
-    const open = dispatcher.hazard(run, task) === undefined;
+    const open = dispatcher.hazard(run, task, now) === undefined;
     gates.push({ gate: "files", open, reads: spec.reads.length, writes: spec.writes.length });
   }
-  for (const { pot, amount } of draws) {
-    const { free, capacity } = pot;
-    gates.push({ gate: "resource", open: amount <= free, ...named(run, pot.name), asked: amount, free, capacity });
+  const there = spots.find(({ draws }) => fits(draws, now)) ?? spots[0];
+  for (const { pot, amount } of [...(there?.draws ?? tooMuch), ...own]) {
+    const { capacity, refill } = pot;
+    const level = freeAt(pot, now);
+    const { name, scope } = named(run, pot.name);
+    if (refill === undefined) {
+      gates.push({ gate: "resource", open: amount <= level, name, scope, asked: amount, free: level, capacity });
+    } else {
+      gates.push({ gate: "rate", open: amount <= level, name, asked: amount, level, capacity, per: millis(capacity / refill) });
+    }
   }
-  gates.push({ gate: "workers", open: dispatcher.idle > 0, idle: dispatcher.idle, total: dispatcher.workers });
   return gates;
+}
+
+function reservationGate(
+  dispatcher: Dispatcher,
+  task: Task,
+  reasons: readonly Reason[],
+  now: Instant,
+): readonly Gate[] {
+  const reserved = dispatcher.reserved(now)?.task;
+  if (reserved === undefined || reserved === task) return [];
+  const inTheWay = (each: Reason): boolean =>
+    (each.reason === "resources" && each.reservedFor !== undefined) ||
+    (each.reason === "hazard" && each.holder.task === reserved.spec.id);
+  return [{ gate: "reservation", open: !reasons.some(inTheWay), for: reserved.spec.id }];
 }
 
 function positionOf(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): { place: number; of: number } {
@@ -250,20 +215,3 @@ function chainOf(run: Run, from: TaskNo): readonly TaskGlimpse[] {
   }
   return chain.slice(-LISTED_MAX).map(glimpse);
 }
-
-const glimpse = ({ spec, status }: Task): TaskGlimpse => ({
-  task: spec.id,
-  state: status.state,
-  ...sinceOf(status),
-  ...(isHeld(status) && { worker: status.lease.worker }),
-});
-
-function sinceOf(status: Status): { readonly since?: Instant } {
-  if ("at" in status) return { since: status.at };
-  return "since" in status ? { since: status.since } : {};
-}
-
-const some = <A, B>(all: readonly A[], as: (each: A) => B): Some<B> => ({
-  first: all.slice(0, LISTED_MAX).map(as),
-  total: all.length,
-});

@@ -14,34 +14,45 @@ interface Party {
   queued: number;
 }
 
-/** Weighs what runs now against what was had before: about one task's length, so that one moment's free slots go to everybody. */
+/** Until something has ended, a task is taken to be this long. */
 const ENTRY_DEFAULT = 1_000 as Millis;
+/** How many ended tasks the mean length looks back on. */
+const ENTRY_MEMORY = 16;
 
 export class FairShare<Key> {
   readonly #parties = new Map<Key, Party>();
-  /** Mean length of the tasks that have ended, which is what a start is charged until the meter has caught up. */
+  /**
+   * Mean length of the tasks that have ended. What runs is charged for this much in advance, so that the free slots of one moment
+   * go to everybody and not all to the one who is furthest behind.
+   */
   #entry: number = ENTRY_DEFAULT;
+  /** Where those stood who had something to do last, for whoever begins when nobody else is there. */
+  #last = 0;
 
   join(key: Key, weight: number): void {
     if (!this.#parties.has(key)) this.#parties.set(key, { weight, served: 0, at: instant(0), running: 0, queued: 0 });
   }
 
   leave(key: Key): void {
+    const party = this.#parties.get(key);
+    if (party !== undefined) this.#last = Math.max(this.#last, party.served);
     this.#parties.delete(key);
   }
 
-  /** One more task waits. Who comes back after having had nothing to do starts where the others are: no hoarded credit. */
+  /** One more task waits. Who had nothing to wait for starts no further behind than the others are: no hoarded credit. */
   queue(key: Key, now: Instant): void {
     const party = this.#parties.get(key);
     if (party === undefined) return;
-    if (party.queued === 0 && party.running === 0) party.served = Math.max(party.served, this.#least(now, key));
     this.#meter(party, now);
+    if (party.queued === 0) party.served += Math.max(0, this.#level(party, now) - this.#position(party, now));
     party.queued++;
   }
 
   unqueue(key: Key): void {
     const party = this.#parties.get(key);
-    if (party !== undefined) party.queued--;
+    if (party === undefined) return;
+    party.queued--;
+    this.#remember(party);
   }
 
   start(key: Key, share: number, now: Instant): void {
@@ -55,8 +66,14 @@ export class FairShare<Key> {
     const party = this.#parties.get(key);
     if (party === undefined) return;
     this.#meter(party, now);
-    party.running -= share;
-    if (ran > 0) this.#entry += (ran - this.#entry) / 16;
+    party.running = Math.max(0, party.running - share);
+    this.#remember(party);
+    if (ran > 0) this.#entry += (ran - this.#entry) / ENTRY_MEMORY;
+  }
+
+  /** Whether anything of it waits. */
+  waits(key: Key): boolean {
+    return (this.#parties.get(key)?.queued ?? 0) > 0;
   }
 
   /** The one who is furthest behind goes first. */
@@ -70,17 +87,26 @@ export class FairShare<Key> {
   }
 
   #meter(party: Party, now: Instant): void {
-    party.served += (party.running * Math.max(0, now - party.at)) / party.weight;
+    if (now <= party.at) return;
+    party.served += (party.running * (now - party.at)) / party.weight;
     party.at = now;
   }
 
-  #least(now: Instant, except: Key): number {
-    let least = Number.POSITIVE_INFINITY;
-    for (const [key, party] of this.#parties) {
-      if (key === except || (party.queued === 0 && party.running === 0)) continue;
-      this.#meter(party, now);
-      least = Math.min(least, party.served);
+  #remember({ queued, running, served }: Party): void {
+    if (queued === 0 && running === 0) this.#last = Math.max(this.#last, served);
+  }
+
+  /** Where the others are: the furthest behind of those who wait, else of those who work, else of those who did last. */
+  #level(except: Party, now: Instant): number {
+    let waiting = Number.POSITIVE_INFINITY;
+    let working = Number.POSITIVE_INFINITY;
+    for (const party of this.#parties.values()) {
+      if (party === except || (party.queued === 0 && party.running === 0)) continue;
+      const position = this.#position(party, now);
+      if (party.queued > 0) waiting = Math.min(waiting, position);
+      else working = Math.min(working, position);
     }
-    return least === Number.POSITIVE_INFINITY ? 0 : least;
+    if (waiting < Number.POSITIVE_INFINITY) return waiting;
+    return working < Number.POSITIVE_INFINITY ? working : this.#last;
   }
 }

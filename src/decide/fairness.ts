@@ -4,76 +4,91 @@ import { PRIORITIES, type Priority } from "../domain/spec.ts";
 import type { Instant, Millis } from "../domain/time.ts";
 import { FairShare } from "./fair-share.ts";
 
-interface LaneShares {
-  readonly tenants: FairShare<string>;
-  readonly runs: FairShare<RunNo>;
+/** The runs of one tenant share among themselves: what another's have had is not theirs to catch up with. */
+interface Tenant {
+  readonly key: string;
+  readonly runs: Set<RunNo>;
+  readonly shares: Readonly<Record<Priority, FairShare<RunNo>>>;
 }
 
-export class Fairness {
-  readonly #lanes = new Map<Priority, LaneShares>(
-    PRIORITIES.map((lane) => [lane, { tenants: new FairShare(), runs: new FairShare() }]),
-  );
-  readonly #runs = new Map<RunNo, { readonly run: Run; readonly tenant: string }>();
+const perLane = <Key>(): Record<Priority, FairShare<Key>> => ({
+  critical: new FairShare<Key>(),
+  high: new FairShare<Key>(),
+  normal: new FairShare<Key>(),
+  low: new FairShare<Key>(),
+});
 
-  join(run: Run): void {
-    const { weight = 1, tenant } = run.manifest;
-    // A run without a tenant is one by itself.
-    const key = tenant ?? `${run.no}`;
-    this.#runs.set(run.no, { run, tenant: key });
-    for (const { tenants, runs } of this.#lanes.values()) {
-      tenants.join(key, tenant === undefined ? weight : 1);
-      runs.join(run.no, weight);
+export class Fairness {
+  readonly #lanes = perLane<string>();
+  readonly #tenants = new Map<string, Tenant>();
+  readonly #tenantOf = new Map<RunNo, Tenant>();
+
+  join({ no, manifest }: Run): void {
+    const { weight = 1 } = manifest;
+    // A run without a tenant is one by itself, under a name that no tenant can have.
+    const key = manifest.tenant ?? `#${no}`;
+    const tenant = this.#tenants.get(key) ?? { key, runs: new Set(), shares: perLane<RunNo>() };
+    this.#tenants.set(key, tenant);
+    this.#tenantOf.set(no, tenant);
+    tenant.runs.add(no);
+    for (const lane of PRIORITIES) {
+      this.#lanes[lane].join(key, manifest.tenant === undefined ? weight : 1);
+      tenant.shares[lane].join(no, weight);
     }
   }
 
   leave({ no }: Run): void {
-    const tenant = this.#tenantOf(no);
-    this.#runs.delete(no);
-    const isLast = [...this.#runs.values()].every((each) => each.tenant !== tenant);
-    for (const { tenants, runs } of this.#lanes.values()) {
-      runs.leave(no);
-      if (isLast) tenants.leave(tenant);
-    }
+    const tenant = this.#tenantOf.get(no);
+    if (tenant === undefined) return;
+    this.#tenantOf.delete(no);
+    tenant.runs.delete(no);
+    for (const lane of PRIORITIES) tenant.shares[lane].leave(no);
+    if (tenant.runs.size > 0) return;
+    this.#tenants.delete(tenant.key);
+    for (const lane of PRIORITIES) this.#lanes[lane].leave(tenant.key);
   }
 
   queue({ no }: Run, lane: Priority, now: Instant): void {
-    this.#of(lane).tenants.queue(this.#tenantOf(no), now);
-    this.#of(lane).runs.queue(no, now);
+    const tenant = this.#tenantOf.get(no);
+    if (tenant === undefined) return;
+    this.#lanes[lane].queue(tenant.key, now);
+    tenant.shares[lane].queue(no, now);
   }
 
   unqueue({ no }: Run, lane: Priority): void {
-    this.#of(lane).tenants.unqueue(this.#tenantOf(no));
-    this.#of(lane).runs.unqueue(no);
+    const tenant = this.#tenantOf.get(no);
+    if (tenant === undefined) return;
+    this.#lanes[lane].unqueue(tenant.key);
+    tenant.shares[lane].unqueue(no);
   }
 
   start({ no }: Run, lane: Priority, share: number, now: Instant): void {
-    this.#of(lane).tenants.start(this.#tenantOf(no), share, now);
-    this.#of(lane).runs.start(no, share, now);
+    const tenant = this.#tenantOf.get(no);
+    if (tenant === undefined) return;
+    this.#lanes[lane].start(tenant.key, share, now);
+    tenant.shares[lane].start(no, share, now);
   }
 
   end({ no }: Run, lane: Priority, share: number, ran: Millis, now: Instant): void {
-    this.#of(lane).tenants.end(this.#tenantOf(no), share, ran, now);
-    this.#of(lane).runs.end(no, share, ran, now);
+    const tenant = this.#tenantOf.get(no);
+    if (tenant === undefined) return;
+    this.#lanes[lane].end(tenant.key, share, ran, now);
+    tenant.shares[lane].end(no, share, ran, now);
   }
 
-  /** The runs, those first that should go first. */
+  /** The runs of which something waits in the lane, those first that should go first. */
   order(lane: Priority, now: Instant): readonly RunNo[] {
-    if (this.#runs.size === 1) return [...this.#runs.keys()];
-    const { tenants, runs } = this.#of(lane);
-    return Array.from(this.#runs, ([no, { tenant }]) => ({
-      no,
-      first: tenants.behind(tenant, now),
-      second: runs.behind(no, now),
-    }))
-      .sort((a, b) => a.first - b.first || a.second - b.second || a.no - b.no)
-      .map(({ no }) => no);
-  }
-
-  #of(lane: Priority): LaneShares {
-    return this.#lanes.get(lane) as LaneShares;
-  }
-
-  #tenantOf(no: RunNo): string {
-    return this.#runs.get(no)?.tenant ?? `${no}`;
+    if (this.#tenantOf.size === 1) return [...this.#tenantOf.keys()];
+    const shares = this.#lanes[lane];
+    const waiting: { readonly no: RunNo; readonly first: number; readonly then: number }[] = [];
+    for (const tenant of this.#tenants.values()) {
+      if (!shares.waits(tenant.key)) continue;
+      const first = shares.behind(tenant.key, now);
+      for (const no of tenant.runs) {
+        if (!tenant.shares[lane].waits(no)) continue;
+        waiting.push({ no, first, then: tenant.runs.size === 1 ? 0 : tenant.shares[lane].behind(no, now) });
+      }
+    }
+    return waiting.sort((a, b) => a.first - b.first || a.then - b.then || a.no - b.no).map(({ no }) => no);
   }
 }

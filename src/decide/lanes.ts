@@ -3,11 +3,11 @@ import { PRIORITIES, type Priority } from "../domain/spec.ts";
 
 export const LANE_WEIGHTS: Readonly<Record<Priority, number>> = { critical: 50, high: 30, normal: 15, low: 5 };
 
-/** Smooth weighted round-robin: each turn everybody who could go earns their weight, and the richest pays the whole pot to go. */
 /** `shares`: by the weights, so that nobody starves. `strict`: the more urgent always first. */
 export const LANE_POLICIES = ["shares", "strict"] as const;
 export type LanePolicy = (typeof LANE_POLICIES)[number];
 
+/** Smooth weighted round-robin: each turn everybody who could go earns their weight, and the richest pays the whole pot to go. */
 export class Lanes {
   readonly #policy: LanePolicy;
   readonly #credit: Record<Priority, number> = { critical: 0, high: 0, normal: 0, low: 0 };

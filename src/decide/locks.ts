@@ -31,6 +31,12 @@ export class Locks {
     this.#held.delete(task);
   }
 
+  /** What would stand in the way of this task once the other has its files. */
+  between(run: Run, task: Task, otherRun: Run, other: Task): Hazard | undefined {
+    if (!touchesFiles(task) || !touchesFiles(other)) return undefined;
+    return between(claimOf(run, task), claimOf(otherRun, other));
+  }
+
   /** What stands in the way of this task, if anything does. */
   conflict(run: Run, task: Task): Hazard | undefined {
     if (this.#held.size === 0 || !touchesFiles(task)) return undefined;

@@ -36,6 +36,10 @@ export class Node {
     return this.#idle.length;
   }
 
+  isIdle(worker: WorkerId): boolean {
+    return this.#idle.includes(worker);
+  }
+
   /** The worker that would get the next task; another one than `avoided` if there is any. */
   next(avoided: WorkerId | undefined): WorkerId | undefined {
     const last = this.#idle.at(-1);
@@ -70,20 +74,33 @@ export interface Spot {
   readonly draws: readonly Draw[];
 }
 
+/** What speaks for one node or another. */
+export interface Preference {
+  /** How much of what the task needs was made there. */
+  readonly affinity: (node: Node) => number;
+  /** Who lost the task's last lease: anybody else is better. */
+  readonly avoided: WorkerId | undefined;
+}
+
 /**
  * The node that is left with the least when the task has taken its part, so that the large ones keep room for large tasks; before
- * that, the one where most of what the task needs was made.
+ * that, the one where most of what the task needs was made; before that, one where somebody else is free than who lost it.
  */
-export function bestSpot(spots: readonly Spot[], affinity: (node: Node) => number, now: Instant): Spot | undefined {
+export function bestSpot(spots: readonly Spot[], { affinity, avoided }: Preference, now: Instant): Spot | undefined {
   if (spots.length === 1) return canTake(spots[0] as Spot, now) ? spots[0] : undefined;
-  let best: { readonly spot: Spot; readonly near: number; readonly left: number } | undefined;
+  let best: { readonly spot: Spot; readonly merits: readonly number[] } | undefined;
   for (const spot of spots) {
     if (!canTake(spot, now)) continue;
-    const near = affinity(spot.node);
-    const left = leftover(spot);
-    if (best === undefined || near > best.near || (near === best.near && left < best.left)) best = { spot, near, left };
+    const another = avoided !== undefined && spot.node.next(avoided) === avoided ? 0 : 1;
+    const merits = [another, affinity(spot.node), -leftover(spot)];
+    if (best === undefined || isBetter(merits, best.merits)) best = { spot, merits };
   }
   return best?.spot;
+}
+
+function isBetter(merits: readonly number[], others: readonly number[]): boolean {
+  const at = merits.findIndex((merit, index) => merit !== others[index]);
+  return at >= 0 && (merits[at] as number) > (others[at] as number);
 }
 
 export const canTake = ({ node, draws }: Spot, now: Instant): boolean => node.idle > 0 && fits(draws, now);

@@ -20,6 +20,15 @@ export const PRESSURE_POLICY: Readonly<Record<PressureMode, ModePolicy>> = {
   critical: { timeoutFactor: 5, parallelism: 0, dispatches: ["critical"], admits: ["critical"] },
 };
 
+/** The mode, and the numbers it follows from. */
+export interface Pressure {
+  readonly mode: PressureMode;
+  /** Tasks that wait, over all runs. */
+  readonly queued: number;
+  readonly depth: number;
+}
+export const NO_PRESSURE: Pressure = { mode: "normal", queued: 0, depth: Number.POSITIVE_INFINITY };
+
 export interface PressureLimits {
   /** Tasks the queue is meant to hold. */
   readonly depth: number;

@@ -2,8 +2,15 @@
 import type { Run } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
 import type { Ready, Task } from "../domain/task.ts";
+import type { Instant } from "../domain/time.ts";
 import { Heap } from "../std/heap.ts";
 import type { Shape } from "./shapes.ts";
+
+/** A moment, on the clock and in tasks given out. */
+export interface Mark {
+  readonly at: Instant;
+  readonly given: number;
+}
 
 /** A ready task in the queue. */
 export interface Candidate {
@@ -14,8 +21,10 @@ export interface Candidate {
   readonly lane: Priority;
   rank: number;
   place: number;
-  /** How many tasks had been given out when it came. */
-  readonly cameAt: number;
+  /** When it became ready, its back-off over. */
+  readonly came: Mark;
+  /** When it came into its lane: later than that only if it has moved up. */
+  readonly entered: Mark;
 }
 
 /** Longest way to go first, then the order of the plan. */
@@ -47,17 +56,24 @@ export class RunQueue {
   }
 
   /**
-   * The first of the lane among those that `may`, and the first of all when that is another one: it is passed over. Tasks of one
-   * shape ask for the same things, so if the first of them may not go, the others are not asked.
+   * The first of the lane among those that fit, and the first of all when that is another one: it is passed over. Tasks of one
+   * shape ask for the same things, so if the first of them does not fit, the others are not asked. Whether one `passes` is its own
+   * affair.
    */
-  best(lane: Priority, may: (first: Candidate) => boolean): { readonly best?: Candidate; readonly passed?: Candidate } {
+  best(
+    lane: Priority,
+    fits: (first: Candidate) => boolean,
+    passes?: (candidate: Candidate) => boolean,
+  ): { readonly best?: Candidate; readonly passed?: Candidate } {
     let best: Candidate | undefined;
     let passed: Candidate | undefined;
     for (const heap of this.#shapes(lane).values()) {
       const first = heap.peek() as Candidate;
       if (best !== undefined && !goesFirst(first, best)) continue;
-      if (may(first)) best = first;
-      else if (passed === undefined || goesFirst(first, passed)) passed = first;
+      if (fits(first)) {
+        const found = passes === undefined ? first : firstOf(heap.values(), passes);
+        if (found !== undefined && (best === undefined || goesFirst(found, best))) best = found;
+      } else if (passed === undefined || goesFirst(first, passed)) passed = first;
     }
     return {
       ...(best !== undefined && { best }),
@@ -87,4 +103,10 @@ export class RunQueue {
   #shapes(lane: Priority): Map<Shape, Heap<Candidate>> {
     return this.#lanes.get(lane) as Map<Shape, Heap<Candidate>>;
   }
+}
+
+function firstOf(all: readonly Candidate[], may: (candidate: Candidate) => boolean): Candidate | undefined {
+  let first: Candidate | undefined;
+  for (const each of all) if ((first === undefined || goesFirst(each, first)) && may(each)) first = each;
+  return first;
 }

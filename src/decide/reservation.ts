@@ -2,11 +2,10 @@
  * A task that was passed over for too long gets a reservation: from then on others may go before it only if that does not make it
  * wait longer. So the big never starve, and what is free meanwhile is still used.
  */
-import type { Instant } from "../domain/time.ts";
-import { instant } from "../domain/time.ts";
+import { type Instant, instant } from "../domain/time.ts";
 import type { Spot } from "./nodes.ts";
 import type { Candidate } from "./queue.ts";
-import { type Draw, freeAt, type Pot } from "./room.ts";
+import { type Draw, freeAt, type Pot, refilledAt } from "./room.ts";
 
 /** A task that is out, when it should be back, and what it brings back then. */
 export interface Out {
@@ -20,7 +19,7 @@ export interface Shadow {
   readonly spare: ReadonlyMap<Pot, number>;
 }
 
-const NEVER = instant(Number.MAX_SAFE_INTEGER);
+export const NEVER = instant(Number.MAX_SAFE_INTEGER);
 
 /** Where and when everything the task asks for comes together first. */
 export function shadowOf({ shape }: Candidate, out: readonly Out[], now: Instant): Shadow {
@@ -35,26 +34,41 @@ export function shadowOf({ shape }: Candidate, out: readonly Out[], now: Instant
 
 function shadowOn({ node, draws }: Spot, own: readonly Draw[], out: readonly Out[], now: Instant): Shadow {
   const asked = [...own, ...draws, { pot: node.slots, amount: 1 }];
-  const free = new Map(asked.map(({ pot }) => [pot, freeAt(pot, now)]));
-  const fits = (): boolean => asked.every(({ pot, amount }) => amount <= (free.get(pot) as number));
-  const spare = (): Map<Pot, number> =>
-    new Map(asked.map(({ pot, amount }) => [pot, Math.max(0, (free.get(pot) as number) - amount)]));
-  if (fits()) return { at: now, spare: spare() };
-  for (const { until, draws: back } of out) {
-    for (const { pot, amount } of back) {
-      const had = free.get(pot);
-      if (had !== undefined) free.set(pot, had + amount);
-    }
-    if (fits()) return { at: until, spare: spare() };
+  const lasting = asked.filter(({ pot }) => pot.refill === undefined);
+  const rates = asked.filter(({ pot }) => pot.refill !== undefined);
+  const free = new Map(lasting.map(({ pot }) => [pot, pot.free]));
+  const fits = (): boolean => lasting.every(({ pot, amount }) => amount <= (free.get(pot) as number));
+  let at: Instant = fits() ? now : NEVER;
+  let back = 0;
+  for (; back < out.length && at === NEVER; back++) {
+    bringBack(free, out[back] as Out);
+    if (fits()) at = (out[back] as Out).until;
   }
-  return { at: NEVER, spare: spare() };
+  const filled = refilledAt(rates, now) ?? now;
+  if (filled > at) at = filled;
+  // Whoever is back by then brings more than the task asks for.
+  for (; back < out.length && (out[back] as Out).until <= at; back++) bringBack(free, out[back] as Out);
+  const spare = new Map(lasting.map(({ pot, amount }) => [pot, Math.max(0, (free.get(pot) as number) - amount)]));
+  for (const { pot, amount } of rates) spare.set(pot, Math.max(0, freeAt(pot, at) - amount));
+  return { at, spare };
+}
+
+function bringBack(free: Map<Pot, number>, { draws }: Out): void {
+  for (const { pot, amount } of draws) {
+    const had = free.get(pot);
+    if (had !== undefined) free.set(pot, had + amount);
+  }
+}
+
+/** Of what it would take, that which the reserved task would then have to wait for. What a rate has given does not come back. */
+export function inTheWay(draws: readonly Draw[], until: Instant, { at, spare }: Shadow): readonly Draw[] {
+  return draws.filter(({ pot, amount }) => {
+    const left = spare.get(pot);
+    if (left === undefined || amount <= left) return false;
+    return pot.refill !== undefined || at === NEVER || until > at;
+  });
 }
 
 /** Whether something may go before the reserved one: it is back in time, or takes only what would be left over. */
-export function mayPass(draws: readonly Draw[], until: Instant, { at, spare }: Shadow): boolean {
-  if (at !== NEVER && until <= at) return true;
-  return draws.every(({ pot, amount }) => {
-    const left = spare.get(pot);
-    return left === undefined || amount <= left;
-  });
-}
+export const mayPass = (draws: readonly Draw[], until: Instant, shadow: Shadow): boolean =>
+  inTheWay(draws, until, shadow).length === 0;

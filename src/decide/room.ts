@@ -13,6 +13,11 @@ export interface Pot {
   /** For a rate: when `free` was right. */
   at: Instant;
 }
+/** What was taken of a rate, and when. */
+export interface Use {
+  readonly at: Instant;
+  readonly amount: number;
+}
 /** An amount of one pot that a task asks for. */
 export interface Draw {
   readonly pot: Pot;
@@ -32,10 +37,20 @@ export class Room {
     if (!this.#pots.has(name)) this.#pots.set(name, { name, capacity, free: capacity, at: BEGINNING });
   }
 
-  /** A bucket that is full when it is new, and empty when it may have been used up before we came. */
-  addRate(name: string, { amount, per }: Rate, full: boolean, now: Instant): void {
+  /** A bucket that is full when it is new, less what was taken from it before we came. */
+  addRate(name: string, { amount, per }: Rate, since: Instant, uses: readonly Use[] = []): void {
     if (this.#pots.has(name)) return;
-    this.#pots.set(name, { name, capacity: amount, free: full ? amount : 0, refill: amount / per, at: now });
+    const pot: Pot = { name, capacity: amount, free: amount, refill: amount / per, at: since };
+    for (const use of [...uses].sort((a, b) => a.at - b.at)) {
+      take([{ pot, amount: use.amount }], use.at);
+      // What is known of the past is less than what happened, and it never gave more than it had.
+      pot.free = Math.max(0, pot.free);
+    }
+    this.#pots.set(name, pot);
+  }
+
+  remove(name: string): void {
+    this.#pots.delete(name);
   }
 
   pot(name: string): Pot | undefined {

@@ -1,8 +1,10 @@
 /** Turns what a task asks for into what it would take, and from where. Tasks that ask for the same share one shape. */
 import type { Run } from "../domain/run.ts";
 import type { TaskSpec } from "../domain/spec.ts";
+import type { Status } from "../domain/task.ts";
+import { type Instant, instant } from "../domain/time.ts";
 import type { Node, Spot } from "./nodes.ts";
-import type { Draw, Room } from "./room.ts";
+import type { Draw, Room, Use } from "./room.ts";
 
 export interface Shape {
   readonly key: string;
@@ -10,11 +12,14 @@ export interface Shape {
   readonly own: readonly Draw[];
   /** The nodes that could ever take it, with what it would take there. */
   readonly spots: readonly Spot[];
-  /** Everything it takes where it would go by default: what explanations speak of. */
-  readonly draws: readonly Draw[];
+  /** Where no node could: what the most fitting of them has too little of. */
+  readonly tooMuch: readonly Draw[];
   readonly requires: readonly string[];
   readonly provider: string | undefined;
-  /** The largest part it takes of anything: a slot, or what it asks for. What fairness is measured by. */
+  /**
+   * The largest part it takes of anything that all runs share: a slot, or what it asks for. What fairness is measured by. What a
+   * plan declares for itself is nobody else's, so it is no part of this.
+   */
   readonly share: number;
 }
 
@@ -45,20 +50,59 @@ export class Shapes {
   #make(key: string, { resources, requires, provider }: TaskSpec): Shape {
     const asked = Object.entries(resources);
     const own = asked.flatMap(([name, amount]) => drawFrom(this.#shared, ownPot(this.#run, name), amount));
-    const onNode = (node: Node): readonly Draw[] =>
-      asked.flatMap(([name, amount]) => drawFrom(node.room, name, amount));
-    const all = this.#nodes.map((node) => ({ node, draws: onNode(node) }));
-    const spots = all.filter(
-      ({ node, draws }) =>
-        node.workers.size > 0 &&
-        requires.every((capability) => node.capabilities.has(capability)) &&
-        draws.every(({ pot, amount }) => amount <= pot.capacity),
+    const capable = this.#nodes.filter(
+      ({ workers, capabilities }) => workers.size > 0 && requires.every((each) => capabilities.has(each)),
     );
-    const draws = [...((spots[0] ?? all[0])?.draws ?? []), ...own];
-    const workers = this.#nodes.reduce((sum, node) => sum + node.workers.size, 0);
-    const shares = draws.map(({ pot, amount }) => (pot.capacity === 0 ? 0 : amount / pot.capacity));
-    return { key, own, spots, draws, requires, provider, share: Math.max(1 / Math.max(1, workers), ...shares) };
+    const places = (capable.length > 0 ? capable : this.#nodes).map((node) => ({
+      node,
+      draws: this.#drawsOn(node, asked),
+    }));
+    const excess = places.map(({ draws }) => draws.filter(({ pot, amount }) => amount > pot.capacity));
+    const spots = capable.length === 0 ? [] : places.filter((_, at) => excess[at]?.length === 0);
+    const least = excess.reduce((fewest, each) => (each.length < fewest.length ? each : fewest));
+    const ownExcess = own.filter(({ pot, amount }) => amount > pot.capacity);
+    const tooMuch = [...(spots.length === 0 ? least : []), ...ownExcess];
+    return { key, own, spots, tooMuch, requires, provider, share: this.#shareOf(asked) };
   }
+
+  /** A node that has none of what another has cannot give any; what no node knows of, the plan itself counts. */
+  #drawsOn(node: Node, asked: readonly (readonly [string, number])[]): readonly Draw[] {
+    return asked.flatMap(([name, amount]) => {
+      const there = drawFrom(node.room, name, amount);
+      const isCounted = there.length > 0 || this.#shared.pot(ownPot(this.#run, name)) !== undefined;
+      if (isCounted || this.#nodes.every(({ room }) => room.pot(name) === undefined)) return there;
+      return [{ pot: { name, capacity: 0, free: 0, at: instant(0) }, amount }];
+    });
+  }
+
+  #shareOf(asked: readonly (readonly [string, number])[]): number {
+    const total = (of: (node: Node) => number): number => this.#nodes.reduce((sum, node) => sum + of(node), 0);
+    let share = 1 / Math.max(1, total(({ workers }) => workers.size));
+    for (const [name, amount] of asked) {
+      const capacity = total(({ room }) => room.pot(name)?.capacity ?? 0);
+      if (capacity > 0) share = Math.max(share, amount / capacity);
+    }
+    return share;
+  }
+}
+
+/** Everything a task takes in one place, its worker included. */
+export const wholeDraw = ({ own }: Shape, { node, draws }: Spot): readonly Draw[] => [
+  ...own,
+  ...draws,
+  { pot: node.slots, amount: 1 },
+];
+
+/** What the tasks of a run have taken of one of its rates, as far as they still show it: every attempt as if it were the last. */
+export const usesOf = ({ tasks }: Run, name: string): readonly Use[] =>
+  tasks.flatMap(({ spec, attempt, status }) => {
+    const amount = (spec.resources[name] ?? 0) * attempt;
+    return amount > 0 ? [{ at: lastMoment(status), amount }] : [];
+  });
+
+function lastMoment(status: Status): Instant {
+  if ("since" in status) return status.since;
+  return "at" in status ? status.at : instant(0);
 }
 
 function drawFrom(room: Room, name: string, amount: number): readonly Draw[] {

@@ -1,5 +1,5 @@
 /** When a wait is likely to end, where that can be known. */
-import { estimatesOf, expectedEnd, remainingCost } from "../domain/estimate.ts";
+import { expectedEnd, remainingCost } from "../domain/estimate.ts";
 import type { Estimate, Unblock, Wait } from "../domain/explanation.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import { findTask, type Run, taskOf } from "../domain/run.ts";
@@ -7,7 +7,9 @@ import type { Task } from "../domain/task.ts";
 import { type Instant, instant } from "../domain/time.ts";
 import { unreachable } from "../std/invariant.ts";
 import type { Dispatcher } from "./dispatcher.ts";
+import { expectations } from "./expectations.ts";
 import { isHeldBackByNeeds, unmetNeeds } from "./needs.ts";
+import type { Draw } from "./room.ts";
 
 /** Nothing when it hangs on a person, or on a task that nobody can time. */
 export function expectedUnblock(
@@ -21,15 +23,21 @@ export function expectedUnblock(
     case "backing-off":
       return { at: wait.until, from: "back-off" };
     case "needs":
-      return endOfNeeds(run, task, now);
+      return endOfNeeds(dispatcher, run, task, now);
     case "hazard": {
       const holder = findTask(run, wait.holder.task);
-      return holder === undefined ? undefined : expectedEnd(holder, estimatesOf(run)(holder), now);
+      return holder === undefined ? undefined : expectedEnd(holder, expectations(dispatcher, run)(holder), now);
     }
     case "resources":
       return endOfShortage(dispatcher, run, task, now);
     case "capacity":
       return wait.idle > 0 ? { at: now, from: "estimate" } : soonest(endsOf(dispatcher, now));
+    case "rate-limited":
+      return { at: wait.until, from: "rate" };
+    case "breaker-open":
+      return wait.until === undefined ? undefined : { at: wait.until, from: "breaker" };
+    case "backpressure":
+      return wait.deferred ? undefined : soonest(endsOf(dispatcher, now));
     case "gate":
     case "paused":
     case "no-match":
@@ -50,7 +58,7 @@ function endsOf(dispatcher: Dispatcher, now: Instant): readonly End[] {
   const estimates = new Map<Run, (task: Task) => Estimate | undefined>();
   const ends: End[] = [];
   for (const { run, task } of dispatcher.held()) {
-    const estimate = estimates.get(run) ?? estimatesOf(run);
+    const estimate = estimates.get(run) ?? expectations(dispatcher, run);
     estimates.set(run, estimate);
     const end = expectedEnd(task, estimate(task), now);
     if (end !== undefined) ends.push({ run, task, ...end });
@@ -60,11 +68,19 @@ function endsOf(dispatcher: Dispatcher, now: Instant): readonly End[] {
 
 const soonest = ([first]: readonly End[]): Unblock | undefined => first && { at: first.at, from: first.from };
 
-/** The first moment at which enough holders are done that the whole request fits. */
+/** The first moment at which enough holders are done that the whole request fits somewhere. */
 function endOfShortage(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): Unblock | undefined {
-  const missing = new Map(dispatcher.shapeOf(run, task).draws.map(({ pot, amount }) => [pot, amount - pot.free]));
-  for (const end of endsOf(dispatcher, now)) {
-    for (const { pot, amount } of dispatcher.shapeOf(end.run, end.task).draws) {
+  const { own, spots } = dispatcher.shapeOf(run, task);
+  const ends = endsOf(dispatcher, now);
+  const found = spots.flatMap(({ draws }) => endOfShortageOn([...own, ...draws], dispatcher, ends) ?? []);
+  return found.reduce<Unblock | undefined>((first, each) => (first && first.at <= each.at ? first : each), undefined);
+}
+
+function endOfShortageOn(asked: readonly Draw[], dispatcher: Dispatcher, ends: readonly End[]): Unblock | undefined {
+  const missing = new Map(asked.map(({ pot, amount }) => [pot, amount - pot.free]));
+  const taken = new Map(Array.from(dispatcher.held(), (held) => [held.task, [...held.shape.own, ...held.spot.draws]]));
+  for (const end of ends) {
+    for (const { pot, amount } of taken.get(end.task) ?? []) {
       const short = missing.get(pot);
       if (short !== undefined) missing.set(pot, short - amount);
     }
@@ -74,8 +90,8 @@ function endOfShortage(dispatcher: Dispatcher, run: Run, task: Task, now: Instan
 }
 
 /** The longest path through what must come first, by estimates. */
-function endOfNeeds(run: Run, task: Task, now: Instant): Unblock | undefined {
-  const estimate = estimatesOf(run);
+function endOfNeeds(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): Unblock | undefined {
+  const estimate = expectations(dispatcher, run);
   const ends = new Map<TaskNo, number>();
   const stack: Task[] = [task];
   // Depth first without recursion, since chains may be long: a task is timed once everything before it is.

@@ -27,6 +27,7 @@ export const USER_ERRORS = {
   },
   CANNOT_REQUEUE: { exitCode: 2, hint: "Only a parked task can be put back; `rota retry` tries failed ones again." },
   QUEUE_FULL: { exitCode: 2, hint: "Nothing was admitted. Wait until the queue is shorter, or submit less at once." },
+  DURATIONS_INVALID: { exitCode: 2, hint: 'Write a JSON object of task ids and milliseconds: {"build": 1200}.' },
   LOG_MISSING: { exitCode: 2, hint: "A task has a log once an attempt of it has started." },
   FILE_EXISTS: { exitCode: 2, hint: "Choose another name, or remove the file first." },
 } as const satisfies Record<string, { exitCode: number; hint: string }>;

@@ -12,7 +12,10 @@ export const WAIT_REASONS = [
   "no-match",
   "paused",
   "backing-off",
+  "backpressure",
+  "breaker-open",
   "hazard",
+  "rate-limited",
   "resources",
   "capacity",
   "needs",
@@ -44,6 +47,17 @@ export interface Shortage {
   readonly capacity: number;
   readonly holders: Some<Holder>;
 }
+/** A rate that has not filled up enough again. */
+export interface RateShortage {
+  readonly name: string;
+  readonly asked: number;
+  readonly level: number;
+  readonly capacity: number;
+  /** How long it takes from empty to full. */
+  readonly per: Millis;
+  /** When it will have filled up enough, if nobody else takes of it. */
+  readonly at: Instant;
+}
 /** More than there is, even when nobody has any of it. */
 export type Excess = Omit<Shortage, "free" | "holders">;
 export interface Holder extends TaskGlimpse {
@@ -67,7 +81,34 @@ export type Wait =
       readonly path: string;
       readonly holder: TaskGlimpse;
     }
-  | { readonly reason: "resources"; readonly short: readonly Shortage[] }
+  | {
+      /** The queue is so full that its kind of work has to wait, or that not every worker is given some. */
+      readonly reason: "backpressure";
+      readonly mode: string;
+      readonly queued: number;
+      readonly depth: number;
+      /** How many may be out at once, and how many are. */
+      readonly allowed: number;
+      readonly out: number;
+      /** Whether it is its lane that has to wait, and not only its turn. */
+      readonly deferred: boolean;
+    }
+  | {
+      /** The service it depends on keeps failing and is left alone. */
+      readonly reason: "breaker-open";
+      readonly provider: string;
+      /** In a row. */
+      readonly failures: number;
+      /** When it is tried again; absent while a few tasks try it out. */
+      readonly until?: Instant;
+    }
+  | { readonly reason: "rate-limited"; readonly rates: readonly RateShortage[]; readonly until: Instant }
+  | {
+      readonly reason: "resources";
+      readonly short: readonly Shortage[];
+      /** There is enough, but it is kept for a task that was passed over for too long. */
+      readonly reservedFor?: TaskGlimpse;
+    }
   /** With idle workers it is about to be claimed. With no workers at all, nobody schedules this run. */
   | { readonly reason: "capacity"; readonly workers: number; readonly idle: number }
   | { readonly reason: "parked"; readonly why: ParkReason; readonly since: Instant };
@@ -94,10 +135,37 @@ export type Gate =
       readonly free: number;
       readonly capacity: number;
     }
+  | {
+      readonly gate: "rate";
+      readonly open: boolean;
+      readonly name: string;
+      readonly asked: number;
+      readonly level: number;
+      readonly capacity: number;
+      readonly per: Millis;
+    }
+  | {
+      readonly gate: "service";
+      readonly open: boolean;
+      readonly provider: string;
+      readonly state: "closed" | "open" | "half-open";
+      readonly failures: number;
+    }
+  | {
+      readonly gate: "pressure";
+      readonly open: boolean;
+      readonly mode: string;
+      readonly queued: number;
+      readonly depth: number;
+    }
+  | { readonly gate: "reservation"; readonly open: boolean; readonly for: TaskId }
   | { readonly gate: "workers"; readonly open: boolean; readonly idle: number; readonly total: number };
 
-/** `plan`: the plan says so. `observed`: what this run's tasks took so far. `typical`: what the plan says of the others. */
-export const ESTIMATE_SOURCES = ["plan", "observed", "typical"] as const;
+/**
+ * `plan`: the plan says so. `history`: what it took in earlier runs. `observed`: what this run's tasks took so far. `typical`: what is
+ * known of the others.
+ */
+export const ESTIMATE_SOURCES = ["plan", "history", "observed", "typical"] as const;
 export interface Estimate {
   readonly ms: Millis;
   readonly source: (typeof ESTIMATE_SOURCES)[number];
@@ -106,7 +174,7 @@ export interface Estimate {
 /** When the wait is likely to end, and how that is known. Estimates are hopes; a back-off and a time-out are limits. */
 export interface Unblock {
   readonly at: Instant;
-  readonly from: "back-off" | "estimate" | "time-out" | "path";
+  readonly from: "back-off" | "estimate" | "time-out" | "path" | "rate" | "breaker";
 }
 
 /** Who works on it now. */

@@ -217,9 +217,11 @@ export class Floor {
   #feelPressure(): void {
     const limits = this.#deps.options.pressure;
     if (limits === undefined) return;
-    const mode = pressureMode(this.dispatcher.mode, this.queued, limits);
-    if (mode === this.dispatcher.mode) return;
-    this.dispatcher.pressure = mode;
+    const { mode: before } = this.dispatcher;
+    const { queued } = this;
+    const mode = pressureMode(before, queued, limits);
+    this.dispatcher.pressure = { mode, queued, depth: limits.depth };
+    if (mode === before) return;
     // Every time-out has moved with the mode.
     for (const { run, task } of this.dispatcher.held()) this.#deadlines.watch(run, task);
   }

@@ -3,16 +3,16 @@ import type { Outcome } from "../domain/outcome.ts";
 import type { StopReason } from "../domain/task.ts";
 import { type Instant, later, type Millis, millis } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
-import type { Attempt, Executor, Handle, Watch } from "../execute/executor.ts";
+import type { Attempt, Executor, Handle } from "../execute/executor.ts";
 
 /** How long the attempt really takes, whatever the plan estimates. */
 export type Duration = (attempt: Attempt) => Millis;
 
+/** It does not tell that an attempt has started: that is the moment of its claim, and telling would wake the engine once more. */
 export function simulatedExecutor(clock: Clock, duration: Duration): Executor {
-  const start = (attempt: Attempt, watch: Watch): Handle => {
+  const start = (attempt: Attempt): Handle => {
     const ended = Promise.withResolvers<Outcome>();
     const startedAt = clock.now();
-    watch.started(undefined);
     const end = clock.at(later(startedAt, duration(attempt)), () =>
       ended.resolve({ kind: "success", durationMs: took(startedAt, clock) }),
     );

@@ -1,126 +1,158 @@
 /** A plan on virtual time: the real engine, the real decisions, nothing run. What it will take, and where the time goes. */
 import type { DispatcherOptions } from "../decide/dispatcher.ts";
-import { type RunId, runId, type TaskId, workerId } from "../domain/ids.ts";
-import type { Run, RunManifest } from "../domain/run.ts";
-import type { Amounts, TaskSpec } from "../domain/spec.ts";
+import { blockers } from "../decide/explain.ts";
+import type { LanePolicy } from "../decide/lanes.ts";
+import type { NodeSpec } from "../decide/nodes.ts";
+import type { Blocker } from "../domain/explanation.ts";
+import type { History } from "../domain/history.ts";
+import { type RunId, runId, type WorkerId, workerId } from "../domain/ids.ts";
+import { type Run, type RunManifest, taskOf } from "../domain/run.ts";
+import type { Placement } from "../domain/schedule.ts";
+import type { Amounts, Rates, TaskSpec } from "../domain/spec.ts";
+import type { Task } from "../domain/task.ts";
 import { type Instant, instant, type Millis, millis } from "../domain/time.ts";
-import { Engine } from "../engine/engine.ts";
-import { openMemoryStore } from "../store/memory/store.ts";
-import type { Owner } from "../store/store.ts";
+import { Engine, type EngineDeps } from "../engine/engine.ts";
+import type { Attempt } from "../execute/executor.ts";
+import { ok } from "../std/result.ts";
 import { VirtualClock } from "./clock.ts";
 import { simulatedExecutor } from "./executor.ts";
 
-export interface Simulation {
-  readonly specs: readonly TaskSpec[];
+/** What there is to work with. */
+export interface Site {
+  /** How many machines, all alike. */
+  readonly nodes: number;
+  /** On each machine. */
+  readonly workers: number;
+  /** What each machine has. */
+  readonly capacity: Amounts;
+  /** What there is in all, however many machines there are. */
   readonly resources: Amounts;
-  readonly options: Omit<DispatcherOptions, "workers"> & { readonly workers: number };
-  /** True durations; a task without one takes its estimate, or a second. */
-  readonly actual: (id: TaskId) => Millis | undefined;
+  readonly rates: Rates;
+  readonly priorities: LanePolicy;
 }
 
-export interface Placement {
-  readonly task: TaskId;
-  readonly worker: string;
-  readonly start: Instant;
-  readonly end: Instant;
+export interface Simulation {
+  readonly name: string;
+  readonly specs: readonly TaskSpec[];
+  readonly site: Site;
+  /** How long each task really takes, in the order of `specs`. The scheduler is not told. */
+  readonly durations: readonly Millis[];
+  /** What the scheduler knows of earlier runs. */
+  readonly history: History;
 }
 
 export interface Simulated {
   readonly run: Run;
+  /** When the last task ended. */
   readonly makespan: Millis;
   /** In the order in which they were started. */
   readonly schedule: readonly Placement[];
+  /** What remains that nothing can move, and why. Empty when everything was done. */
+  readonly stalled: readonly Blocker[];
 }
 
-export const DURATION_UNKNOWN = millis(1_000);
-const RUN: RunId = runId("simulation");
-const NOBODY: Owner = {
-  process: { pid: 0, startTime: "", bootId: "" },
-  host: "nowhere",
-  command: "simulate",
-  since: instant(0),
-  workers: 0,
-  capacity: {},
-};
-
-export async function simulate({ specs, resources, options, actual }: Simulation): Promise<Simulated> {
+export async function simulate({ name, specs, site, durations, history }: Simulation): Promise<Simulated> {
   const clock = new VirtualClock();
-  const store = openMemoryStore();
-  const acquired = await store.acquire(NOBODY, () => false);
-  const durations = new Map(specs.map((spec) => [spec.id, actual(spec.id) ?? spec.estimate ?? DURATION_UNKNOWN]));
+  const lasting = new Map(specs.map(({ id }, no) => [id, durations[no] as Millis]));
   const engine = new Engine({
-    store,
-    epoch: acquired.ok ? acquired.value : 0,
+    store: forgetful(history),
+    epoch: 1,
     clock,
     secrets: { token: () => "", seed: () => 0, suffix: () => "" },
-    executor: simulatedExecutor(clock, ({ task }) => durations.get(task) as Millis),
-    attemptOf: (_, { spec, attempt }) => ({
-      run: RUN,
-      task: spec.id,
-      fence: attempt,
-      command: spec.run,
-      cwd: "/",
-      env: spec.env,
-      priority: spec.priority,
-      log: "",
-    }),
-    options: {
-      ...options,
-      workers: Array.from({ length: options.workers }, (_, index) => workerId(`worker/${index + 1}`)),
-    },
+    executor: simulatedExecutor(clock, ({ task }) => lasting.get(task) as Millis),
+    attemptOf,
+    options: { ...optionsOf(site), leaseTtl: FOR_EVER, heartbeat: FOR_EVER },
   });
   await engine.open();
-  const schedule = follow(engine, specs);
-  let ended: Run | undefined;
-  void engine
-    .submit(manifestOf(resources), specs.map(withoutLimits))
-    .then((run) => engine.idle(run))
-    .then((run) => {
-      ended = run;
-    });
-  await clock.run(() => ended !== undefined);
+  const schedule = follow(engine);
+  const run = await clock.keep(
+    engine.submit(manifestOf(name, site), specs.map(withoutGate)).then((submitted) => engine.idle(submitted)),
+  );
   engine.close();
-  if (ended === undefined) throw new Error("the simulation came to no end");
-  const placed = schedule();
-  return { run: ended, makespan: millis(placed.reduce((last, { end }) => Math.max(last, end), 0)), schedule: placed };
+  const makespan = millis(schedule.reduce((last, { end }) => Math.max(last, end), 0));
+  return { run, makespan, schedule, stalled: blockers(engine.dispatcher, run, clock.now()) };
 }
 
-/** Collects who did what when, from the events the engine commits. */
-function follow(engine: Engine, specs: readonly TaskSpec[]): () => readonly Placement[] {
-  const placed: { task: TaskId; worker: string; start: Instant; end: Instant }[] = [];
+/** Nobody dies on virtual time, so nobody has to show that they live: a heartbeat would only wake the engine up. */
+const FOR_EVER = millis(2 ** 52);
+const RUN: RunId = runId("simulation");
+
+/** Nothing is asked for again, so nothing is kept. */
+const forgetful = (history: History): EngineDeps["store"] => ({
+  commit: async () => ok(undefined),
+  load: async () => undefined,
+  runs: async () => [],
+  lastSeq: async () => 0,
+  requests: async () => [],
+  history: async () => history,
+});
+
+function optionsOf({ nodes, workers, capacity, priorities }: Site): DispatcherOptions {
+  const node = (at: number): NodeSpec => {
+    const name = nodes === 1 ? "local" : `node${at + 1}`;
+    return { name, workers: workersOf(name, workers), capacity, capabilities: [] };
+  };
+  const others = Array.from({ length: nodes - 1 }, (_, at) => node(at + 1));
+  return { ...node(0), others, priorities };
+}
+
+const workersOf = (node: string, count: number): readonly WorkerId[] =>
+  Array.from({ length: count }, (_, at) => workerId(`${node}/${at + 1}`));
+
+/** Every worker there is, in the order of their names. */
+export const workersAt = ({ nodes, workers }: Pick<Site, "nodes" | "workers">): readonly WorkerId[] =>
+  nodes === 1
+    ? workersOf("local", workers)
+    : Array.from({ length: nodes }, (_, at) => workersOf(`node${at + 1}`, workers)).flat();
+
+const attemptOf = (_: Run, { spec, attempt }: Task): Attempt => ({
+  run: RUN,
+  task: spec.id,
+  fence: attempt,
+  command: spec.run,
+  cwd: "/",
+  env: spec.env,
+  priority: spec.priority,
+  log: "",
+});
+
+/** Collects who does what when, from the events the engine commits. Filled as time goes on. */
+function follow(engine: Engine): readonly Placement[] {
+  const placed: (Placement & { end: Instant })[] = [];
   const open = new Map<number, (typeof placed)[number]>();
   engine.listen((events) => {
     for (const event of events) {
       if (event.kind === "claimed") {
-        const placement = {
-          task: (specs[event.task] as TaskSpec).id,
-          worker: event.worker,
-          start: event.at,
-          end: event.at,
-        };
+        const { spec } = taskOf(engine.world.run(event.run) as Run, event.task);
+        const { worker, at } = event;
+        const placement = { no: event.task, task: spec.id, worker, start: at, end: at };
         placed.push(placement);
         open.set(event.task, placement);
       } else if (event.kind === "succeeded") {
         (open.get(event.task) as (typeof placed)[number]).end = event.at;
+        open.delete(event.task);
       }
     }
   });
-  return () => placed;
+  return placed;
 }
 
-const manifestOf = (resources: Amounts): RunManifest => ({
+const manifestOf = (name: string, { resources, rates }: Site): RunManifest => ({
   id: RUN,
-  name: "simulation",
+  name,
   submittedAt: instant(0),
   directory: "/",
   file: "",
   digest: "",
   seed: 0,
   resources,
+  rates,
   carried: [],
 });
 
-/** Nobody waits for a person or is cut short on virtual time. */
-function withoutLimits({ gate: _, ...spec }: TaskSpec): TaskSpec {
-  return { ...spec, timeout: { hard: Number.MAX_SAFE_INTEGER as Millis } };
+/** Nobody waits for a person on virtual time. Time-outs count from the start, which is not told, so they never come. */
+function withoutGate(spec: TaskSpec): TaskSpec {
+  if (spec.gate === undefined) return spec;
+  const { gate: _, ...rest } = spec;
+  return rest;
 }

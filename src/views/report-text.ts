@@ -50,7 +50,7 @@ function failureLines({ task, attempt, outcome, tail, log, skipped }: FailedRepo
 }
 
 /** Each root with those that wait behind it, by name: the others move when these do. */
-function blockerLines({ blockers, now }: Report, columns: number): Line[] {
+export function blockerLines({ blockers, now }: Pick<Report, "blockers" | "now">, columns: number): Line[] {
   if (blockers.length === 0) return [];
   const behind = Map.groupBy(
     blockers.filter(({ root }) => root !== undefined),
@@ -105,7 +105,7 @@ function verdictLines(report: Report, columns: number): Line[] {
 }
 
 /** A long chain by its ends. */
-const chain = (tasks: readonly string[]): string =>
+export const chain = (tasks: readonly string[]): string =>
   tasks.length <= 5
     ? tasks.join(" → ")
     : `${tasks.slice(0, 2).join(" → ")} → … ${tasks.length - 4} … → ${tasks.slice(-2).join(" → ")}`;

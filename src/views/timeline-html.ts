@@ -8,8 +8,25 @@ import { timelineSvg } from "./timeline-svg.ts";
 /** Longer tables are for programs, which have `--json`. */
 const ROWS_MAX = 2_000;
 
-export function timelineHtml(timeline: Timeline): string {
-  const { name, state, run, attempts, from } = timeline;
+export const timelineHtml = (timeline: Timeline): string =>
+  timelinePage(timeline, {
+    head: "",
+    all: `rota timeline ${escapeMarkup(timeline.run)} --json`,
+    foot: `Times count from ${escapeMarkup(iso(timeline.from))}.`,
+  });
+
+/** What a page says beside its picture, as markup. */
+export interface PageWords {
+  /** Above the picture. */
+  readonly head: string;
+  /** The command that has every attempt. */
+  readonly all: string;
+  /** Below the table. */
+  readonly foot: string;
+}
+
+export function timelinePage(timeline: Timeline, { head, all, foot }: PageWords): string {
+  const { name, state, attempts } = timeline;
   const shown = attempts.slice(0, ROWS_MAX);
   const left = attempts.length - shown.length;
   return `<!doctype html>
@@ -24,7 +41,7 @@ export function timelineHtml(timeline: Timeline): string {
 </head>
 <body>
 <main>
-<figure>
+${head}<figure>
 ${timelineSvg(timeline, { bare: true })}
 </figure>
 <table>
@@ -33,7 +50,7 @@ ${timelineSvg(timeline, { bare: true })}
 ${shown.map((attempt) => rowOf(attempt, timeline)).join("\n")}
 </tbody>
 </table>
-${left > 0 ? `<p>${grouped(left)} more attempts are not listed; <code>rota timeline ${escapeMarkup(run)} --json</code> has them all.</p>\n` : ""}<p>Times count from ${escapeMarkup(iso(from))}.</p>
+${left > 0 ? `<p>${grouped(left)} more attempts are not listed; <code>${all}</code> has them all.</p>\n` : ""}<p>${foot}</p>
 </main>
 </body>
 </html>

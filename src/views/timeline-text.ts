@@ -28,20 +28,22 @@ const NAME_WIDTH_MAX = 28;
 const BAR_WIDTH_MIN = 20;
 
 export function timelineText(timeline: Timeline, options: TimelineTextOptions, theme: Theme): string[] {
-  const { columns, tasksMax = TASKS_MAX } = options;
-  const rows = rowsOf(timeline);
+  const { columns } = options;
   const header = headerOf(timeline);
-  if (rows.length === 0) return paintAll([header, [], ["  Nothing has started yet."]], theme, columns);
-  const body =
-    rows.length <= tasksMax
-      ? taskChart(timeline, rows, columns)
-      : [
-          ...workerChart(timeline, columns),
-          [],
-          [strong(timeline.criticalPath.length > 0 ? "Longest on the critical path" : "Longest tasks")],
-          ...taskChart(timeline, notable(timeline, rows), columns),
-        ];
-  return paintAll([header, [], ...body, [], ...footerOf(timeline)], theme, columns);
+  if (timeline.attempts.length === 0) return paintAll([header, [], ["  Nothing has started yet."]], theme, columns);
+  return paintAll([header, [], ...timelineChart(timeline, options), [], ...footerOf(timeline)], theme, columns);
+}
+
+/** The bars alone, for a view with words of its own. There must be an attempt. */
+export function timelineChart(timeline: Timeline, { columns, tasksMax = TASKS_MAX }: TimelineTextOptions): Line[] {
+  const rows = rowsOf(timeline);
+  if (rows.length <= tasksMax) return taskChart(timeline, rows, columns);
+  return [
+    ...workerChart(timeline, columns),
+    [],
+    [strong(timeline.criticalPath.length > 0 ? "Longest on the critical path" : "Longest tasks")],
+    ...taskChart(timeline, notable(timeline, rows), columns),
+  ];
 }
 
 /** All attempts of one task. */

@@ -38,31 +38,39 @@ create table task_spec (
 ) strict, without rowid;
 
 -- How a task is: there is a row once anything has happened to it. A task without one waits.
+-- The law of the states is one CASE on purpose: a list after `in` is built anew for every row that is written, which
+-- made writing three times as slow (10 against 3 microseconds a row).
 create table task (
   run        integer not null,
   no         integer not null,
-  state      text not null check (state in
-    ('waiting', 'claimed', 'running', 'succeeded', 'failed', 'cancelled', 'skipped', 'parked')),
+  state      text not null,
   version    integer not null check (version >= 0),
   attempt    integer not null check (attempt >= 0),
   failures   integer not null check (failures >= 0 and failures <= attempt),
   expiries   integer not null check (expiries >= 0),
-  approved   integer not null check (approved in (0, 1)),
+  approved   integer not null check (approved = 0 or approved = 1),
   since      integer not null,
   not_before integer,
   worker     text,
   expires_at integer,
   token_hash text,
   lost_by    text,
-  lane       text check (lane in ('critical', 'high', 'normal', 'low')),
+  lane       text,
   detail     text,
   primary key (run, no),
-  check ((state in ('claimed', 'running')) = (worker is not null)),
-  check ((worker is null) = (expires_at is null)),
-  check ((worker is null) = (token_hash is null)),
-  check (not_before is null or state = 'waiting'),
-  check (attempt > 0 or state in ('waiting', 'cancelled', 'skipped', 'parked')),
-  check (detail is not null or state not in ('succeeded', 'failed', 'skipped', 'parked'))
+  check (case state
+    when 'waiting'   then worker is null
+    when 'claimed'   then worker is not null and attempt > 0 and not_before is null
+    when 'running'   then worker is not null and attempt > 0 and not_before is null
+    when 'succeeded' then worker is null and attempt > 0 and not_before is null and detail is not null
+    when 'failed'    then worker is null and attempt > 0 and not_before is null and detail is not null
+    when 'cancelled' then worker is null and not_before is null
+    when 'skipped'   then worker is null and not_before is null and detail is not null
+    when 'parked'    then worker is null and not_before is null and detail is not null
+    else false
+  end),
+  check ((worker is null) = (expires_at is null) and (worker is null) = (token_hash is null)),
+  check (lane is null or lane = 'critical' or lane = 'high' or lane = 'normal' or lane = 'low')
 ) strict, without rowid;
 
 -- What happened, in order. Only ever added to.

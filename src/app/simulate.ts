@@ -1,0 +1,123 @@
+/** `rota simulate`: a plan on virtual time, with what is known about it, and with what could be otherwise. */
+import { existsSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { type History, NO_HISTORY } from "../domain/history.ts";
+import { millis } from "../domain/time.ts";
+import { machineCapacity } from "../effects/machine.ts";
+import type { Plan } from "../plan/plan.ts";
+import { lowerBound } from "../simulate/bound.ts";
+import { criticalPath } from "../simulate/critical-path.ts";
+import { type Simulated, type Site, simulate } from "../simulate/simulate.ts";
+import { resourceUse, workerUse } from "../simulate/use.ts";
+import type { SimulationReport, VariantReport } from "../views/simulation.ts";
+import { loadConfig } from "./config.ts";
+import { type Lasting, lastingOf, readDurations } from "./durations.ts";
+import { loadPlan } from "./plan-file.ts";
+import { type StateDir, stateOfPlan } from "./state.ts";
+import { readWhatIf } from "./what-if.ts";
+
+export interface SimulateOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute. */
+  readonly file: string;
+  readonly state: string | undefined;
+  readonly workers: number | undefined;
+  /** A JSON file of true durations, as typed. */
+  readonly actual: string | undefined;
+  /** As typed. */
+  readonly whatIf: readonly string[];
+}
+
+/** Nothing is run and nothing is written. */
+export async function simulatePlan(options: SimulateOptions): Promise<SimulationReport> {
+  const { cwd, env, file, workers, actual, whatIf } = options;
+  const { plan, directory } = await loadPlan(file, { strict: false, anywhere: true });
+  const flags = workers === undefined ? {} : { workers };
+  const { values } = await loadConfig({ cwd, planDir: directory, env, flags });
+  const base = siteOf(plan, values.workers);
+  const sites = whatIf.map((text) => ({ text, site: readWhatIf(text, base) }));
+  const known =
+    actual === undefined ? new Map() : await readDurations(resolve(cwd, actual), basename(actual), plan.tasks);
+  const history = await historyOf(stateOfPlan({ flag: options.state, env, cwd }, file), plan.name);
+  const lasting = lastingOf(plan.tasks, known, history);
+  const work: Work = { plan, lasting, history };
+  const report = await reportOn(work, base);
+  const variants: VariantReport[] = [];
+  // One after the other: each needs a whole core, and as much memory as the plan has tasks.
+  for (const { text, site } of sites) variants.push({ whatIf: text, ...(await outlineOf(work, site)) });
+  return { ...report, variants };
+}
+
+interface Work {
+  readonly plan: Plan;
+  readonly lasting: Lasting;
+  readonly history: History;
+}
+
+/** This machine, unless the plan says what there is; a name that neither knows there is nothing of. */
+function siteOf({ resources, rates, tasks }: Plan, workers: number): Site {
+  const machine = machineCapacity();
+  const capacity: Record<string, number> = { ...machine };
+  const own: Record<string, number> = {};
+  for (const [name, amount] of Object.entries(resources))
+    (Object.hasOwn(machine, name) ? capacity : own)[name] = amount;
+  for (const task of tasks) {
+    for (const name in task.resources) {
+      if (![capacity, own, rates].some((known) => Object.hasOwn(known, name))) capacity[name] = 0;
+    }
+  }
+  return { nodes: 1, workers, capacity, resources: own, rates, priorities: "shares" };
+}
+
+async function historyOf({ database }: StateDir, plan: string): Promise<History> {
+  if (!existsSync(database)) return NO_HISTORY;
+  const { openSqliteStore } = await import("../store/sqlite/store.ts");
+  await using store = openSqliteStore(database, { readOnly: true });
+  return await store.history(plan);
+}
+
+async function reportOn(work: Work, site: Site): Promise<Omit<SimulationReport, "variants">> {
+  const { plan, lasting } = work;
+  const simulated = await simulateAt(work, site);
+  const { run, schedule, makespan, stalled } = simulated;
+  const path = criticalPath(run, schedule);
+  return {
+    ...figuresOf(work, site, simulated),
+    name: plan.name,
+    tasks: plan.tasks.length,
+    schedule,
+    criticalPath: path.map(({ task }) => task),
+    workers: workerUse(schedule, site, makespan),
+    resources: resourceUse(plan.tasks, schedule, site, makespan),
+    work: millis(schedule.reduce((sum, { start, end }) => sum + end - start, 0)),
+    sources: lasting.sources,
+    overTime: plan.tasks.flatMap(({ id, timeout }, no) =>
+      (lasting.durations[no] as number) > timeout.hard ? [id] : [],
+    ),
+    stalled,
+  };
+}
+
+async function outlineOf(work: Work, site: Site): Promise<Omit<VariantReport, "whatIf">> {
+  const simulated = await simulateAt(work, site);
+  return { ...figuresOf(work, site, simulated), stalled: simulated.stalled };
+}
+
+const simulateAt = ({ plan, lasting, history }: Work, site: Site): Promise<Simulated> =>
+  simulate({ name: plan.name, specs: plan.tasks, site, durations: lasting.durations, history });
+
+/** What cannot be finished has no length. */
+function figuresOf({ plan, lasting }: Work, site: Site, { schedule, makespan, stalled }: Simulated) {
+  const isFinished = stalled.length === 0;
+  const busy = schedule.reduce((sum, { start, end }) => sum + end - start, 0);
+  const workers = site.workers * site.nodes;
+  return {
+    nodes: site.nodes,
+    use: makespan === 0 ? 0 : busy / (makespan * workers),
+    ...(isFinished && {
+      makespan,
+      bound: lowerBound({ specs: plan.tasks, graph: plan.graph, durations: lasting.durations }, site),
+    }),
+  };
+}

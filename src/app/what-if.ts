@@ -1,0 +1,80 @@
+/** `--what-if workers=8,claude=3`: the same plan with something else to work with. */
+import { LANE_POLICIES } from "../decide/lanes.ts";
+import { UserError } from "../domain/errors.ts";
+import type { Amounts, Rate, Rates } from "../domain/spec.ts";
+import { bytes, capacity, cores, count } from "../plan/scalars.ts";
+import type { Site } from "../simulate/simulate.ts";
+import { Problems } from "../std/problems.ts";
+import { didYouMean, integer, oneOf, type Schema } from "../std/schema.ts";
+import { SETTINGS } from "./config.ts";
+
+const NODES_MAX = 1_024;
+const NODES = integer({ min: 1, max: NODES_MAX });
+const PRIORITIES = oneOf(LANE_POLICIES);
+/** What machines have; anything else is the plan's. */
+const ON_MACHINES: Readonly<Record<string, Schema<number>>> = { cpu: cores, memory: bytes, gpu: count };
+
+/** What there would be to work with. Everything that is not named stays as it is. */
+export function readWhatIf(text: string, base: Site): Site {
+  return text.split(",").reduce((site, part) => {
+    const [, key, value] = /^\s*([^=]+?)\s*=\s*(.+?)\s*$/.exec(part) ?? [];
+    if (key === undefined || value === undefined) {
+      throw new UserError("USAGE", `--what-if ${text}: "${part}" does not say what is to be how much`, {
+        hint: `Write it as \`--what-if workers=8\` or \`--what-if workers=8,${Object.keys(base.resources)[0] ?? "cpu"}=2\`.`,
+      });
+    }
+    return change(site, key, value, text);
+  }, base);
+}
+
+function change(site: Site, key: string, value: string, text: string): Site {
+  const read = <T>(schema: Schema<T, "required" | "optional">): T => readAs(schema, key, value, text);
+  switch (key) {
+    case "workers":
+      return { ...site, workers: read(SETTINGS.workers) };
+    case "nodes":
+      return { ...site, nodes: read(NODES) };
+    case "priorities":
+      return { ...site, priorities: read(PRIORITIES) };
+  }
+  const machine = Object.hasOwn(ON_MACHINES, key) ? ON_MACHINES[key] : undefined;
+  if (machine !== undefined) return { ...site, capacity: { ...site.capacity, [key]: read(machine) } };
+  if (!Object.hasOwn(site.resources, key) && !Object.hasOwn(site.rates, key)) throw unknown(key, site, text);
+  return withCapacity(site, key, read(capacity));
+}
+
+/** Slots can become a rate, and a rate slots. */
+function withCapacity(site: Site, name: string, there: number | Rate): Site {
+  const resources: Amounts = without(site.resources, name);
+  const rates: Rates = without(site.rates, name);
+  return typeof there === "number"
+    ? { ...site, resources: { ...resources, [name]: there }, rates }
+    : { ...site, resources, rates: { ...rates, [name]: there } };
+}
+
+const without = <T>(all: Readonly<Record<string, T>>, name: string): Readonly<Record<string, T>> =>
+  Object.fromEntries(Object.entries(all).filter(([each]) => each !== name));
+
+function readAs<T>(schema: Schema<T, "required" | "optional">, key: string, value: string, text: string): T {
+  const problems = new Problems(key);
+  const isNumber = schema.types.includes("number") && /^-?\d+(?:\.\d+)?$/.test(value);
+  const found = schema.read(isNumber ? Number(value) : value, problems);
+  const [problem] = problems.list;
+  if (problem === undefined) return found as T;
+  throw new UserError("USAGE", `--what-if ${text}: ${problem.message.replace(/\.$/, "")}`, {
+    hint: problem.hint ?? "Give it a value that could be.",
+  });
+}
+
+function unknown(key: string, { resources, rates }: Site, text: string): UserError {
+  const own = [...Object.keys(resources), ...Object.keys(rates)];
+  const known = ["workers", "nodes", "priorities", ...Object.keys(ON_MACHINES), ...own];
+  const near = didYouMean(key, known);
+  return new UserError(
+    "USAGE",
+    `--what-if ${text}: the plan has no resource "${key}"${near === undefined ? "" : `. ${near}`}`,
+    {
+      hint: `It can be: ${known.join(", ")}.`,
+    },
+  );
+}

@@ -1,0 +1,248 @@
+/**
+ * Whether a task may be given to a worker now, and if not, everything that stands in the way, with the numbers. The dispatcher asks
+ * the same questions of the same parts when it chooses, so that what is said of a task and what happens to it cannot differ.
+ */
+import type { Excess, RateShortage, Shortage, Wait } from "../domain/explanation.ts";
+import type { WorkerId } from "../domain/ids.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import { type Run, taskOf } from "../domain/run.ts";
+import { type Asked, laneOf, type Task, type TaskState } from "../domain/task.ts";
+import { type Instant, millis } from "../domain/time.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import { glimpse, some } from "./glimpse.ts";
+import { isHeldBackByNeeds, unmetNeeds } from "./needs.ts";
+import type { Node, Spot } from "./nodes.ts";
+import { inTheWay, type Shadow } from "./reservation.ts";
+import { type Draw, fits, freeAt, type Pot, refilledAt } from "./room.ts";
+import { type Shape, wholeDraw } from "./shapes.ts";
+
+/** Something that must change before the task may go. The first of several is the one that is told. */
+export type Reason = Wait | { readonly reason: "state"; readonly state: TaskState };
+
+export type Eligibility = { readonly ok: true } | { readonly ok: false; readonly reasons: readonly [Reason, ...Reason[]] };
+
+/** What neither the World nor the dispatcher keeps. */
+export interface ExplainContext {
+  /** Who asked for nothing more to be started. */
+  readonly paused?: Asked;
+  /** How the task's last attempt ended, from the ledger. */
+  readonly lastOutcome?: Outcome;
+}
+
+/** For one worker, or for any when none is named. From what only a person can end to what ends by itself. */
+export function eligible(
+  dispatcher: Dispatcher,
+  run: Run,
+  task: Task,
+  worker: WorkerId | undefined,
+  now: Instant,
+  context: ExplainContext = {},
+): Eligibility {
+  return judge(dispatcher, now, context)(run, task, worker);
+}
+
+/** As `eligible`, for many tasks at one moment: what they share is looked up once. */
+export function judge(
+  dispatcher: Dispatcher,
+  now: Instant,
+  context: ExplainContext = {},
+): (run: Run, task: Task, worker?: WorkerId) => Eligibility {
+  const moment: Moment = {
+    dispatcher,
+    now,
+    shadow: dispatcher.shadow(now),
+    reserved: dispatcher.reserved(now)?.task,
+    shortages: new Map(),
+  };
+  return (run, task, worker) => {
+    const [first, ...others] = [
+      ...stateReasons(run, task, now, context),
+      ...(task.status.state === "ready" ? dispatchReasons({ ...moment, run, task, worker }) : []),
+    ];
+    return first === undefined ? { ok: true } : { ok: false, reasons: [first, ...others] };
+  };
+}
+
+interface Moment {
+  readonly dispatcher: Dispatcher;
+  readonly now: Instant;
+  readonly shadow: Shadow | undefined;
+  readonly reserved: Task | undefined;
+  /** What tasks of one shape are short of on any node. */
+  readonly shortages: Map<Shape, readonly Shortage[]>;
+}
+interface Question extends Moment {
+  readonly run: Run;
+  readonly task: Task;
+  readonly worker: WorkerId | undefined;
+}
+
+/** What the task's own state says. */
+function stateReasons(run: Run, task: Task, now: Instant, { paused, lastOutcome }: ExplainContext): readonly Reason[] {
+  const { status, spec } = task;
+  switch (status.state) {
+    case "blocked": {
+      const closed: readonly Reason[] =
+        spec.gate === undefined || task.approved ? [] : [{ reason: "gate", prompt: spec.gate }];
+      if (!isHeldBackByNeeds(task)) return closed;
+      return [{ reason: "needs", blockers: some(unmetNeeds(run, task), (no) => glimpse(taskOf(run, no))) }, ...closed];
+    }
+    case "parked":
+      return [{ reason: "parked", why: status.reason, since: status.at }];
+    case "ready":
+      return [
+        ...(paused === undefined ? [] : [{ reason: "paused", asked: paused } as const]),
+        ...(status.notBefore <= now
+          ? []
+          : [{ reason: "backing-off", until: status.notBefore, after: lastOutcome } as const]),
+      ];
+    default:
+      return [{ reason: "state", state: status.state }];
+  }
+}
+
+/** What the dispatcher looks at. A missing worker comes last, since it is everybody's reason. */
+function dispatchReasons(question: Question): readonly Wait[] {
+  const { dispatcher, run, task } = question;
+  const shape = dispatcher.shapeOf(run, task);
+  const impossible = noMatch(question, shape);
+  if (impossible !== undefined) return [impossible];
+  return [
+    ...backpressure(question),
+    ...breakerOpen(question, shape),
+    ...hazard(question),
+    ...rateLimited(question, shape),
+    ...shortOf(question, shape),
+  ];
+}
+
+function noMatch({ dispatcher, run, worker }: Question, shape: Shape): Wait | undefined {
+  const { requires, spots, tooMuch } = shape;
+  const at = worker === undefined ? undefined : dispatcher.nodes.find(({ workers }) => workers.has(worker));
+  const missing = at === undefined ? dispatcher.missing(requires) : requires.filter((each) => !at.capabilities.has(each));
+  const isTooSmall = tooMuch.length > 0 || (at !== undefined && spots.every(({ node }) => node !== at));
+  if (missing.length === 0 && !isTooSmall) return undefined;
+  return { reason: "no-match", missing, tooMuch: tooMuch.map((draw) => excessOf(run, draw)) };
+}
+
+const excessOf = (run: Run, { pot, amount }: Draw): Excess => ({
+  ...named(run, pot.name),
+  asked: amount,
+  capacity: pot.capacity,
+});
+
+function backpressure({ dispatcher, task }: Question): readonly Wait[] {
+  const { pressure, allowed, out } = dispatcher;
+  const deferred = dispatcher.defers(laneOf(task));
+  // When nobody is idle it is the workers that are wanting, and not the pressure that is too high.
+  if (!deferred && (out < allowed || dispatcher.idle === 0)) return [];
+  return [{ reason: "backpressure", ...pressure, allowed, out, deferred }];
+}
+
+function breakerOpen({ dispatcher, now }: Question, { provider }: Shape): readonly Wait[] {
+  if (provider === undefined || dispatcher.breakers.admits(provider, now)) return [];
+  const breaker = dispatcher.breakers.of(provider);
+  const until = breaker.state === "open" ? { until: breaker.until } : {};
+  return [{ reason: "breaker-open", provider, failures: breaker.failures, ...until }];
+}
+
+function hazard({ dispatcher, run, task, now }: Question): readonly Wait[] {
+  const found = dispatcher.hazard(run, task, now);
+  if (found === undefined) return [];
+  return [{ reason: "hazard", kind: found.kind, path: withinPlan(run, found.path), holder: glimpse(found.holder) }];
+}
+
+const withinPlan = ({ manifest }: Run, path: string): string =>
+  path.startsWith(`${manifest.directory}/`) ? path.slice(manifest.directory.length + 1) : path;
+
+function rateLimited({ run, now }: Question, { own }: Shape): readonly Wait[] {
+  const rates = own.flatMap((draw) => rateShortage(run, draw, now) ?? []);
+  const [first, ...others] = rates;
+  if (first === undefined) return [];
+  return [{ reason: "rate-limited", rates, until: others.reduce((last, { at }) => (at > last ? at : last), first.at) }];
+}
+
+function rateShortage(run: Run, draw: Draw, now: Instant): RateShortage | undefined {
+  const { pot, amount } = draw;
+  const at = pot.refill === undefined ? undefined : refilledAt([draw], now);
+  if (at === undefined || pot.refill === undefined) return undefined;
+  const per = millis(pot.capacity / pot.refill);
+  return { name: named(run, pot.name).name, asked: amount, level: freeAt(pot, now), capacity: pot.capacity, per, at };
+}
+
+/** Room on the nodes that could ever take it: resources first, then what is reserved, then workers. */
+function shortOf(question: Question, shape: Shape): readonly Wait[] {
+  const { run, task, worker, now, shadow, reserved } = question;
+  const lasting = shape.own.filter(({ pot }) => pot.refill === undefined);
+  const spots = shape.spots.filter(({ node }) => worker === undefined || node.workers.has(worker));
+  const roomy = fits(lasting, now) ? spots.filter(({ draws }) => fits(draws, now)) : [];
+  if (roomy.length === 0 && spots.length > 0) {
+    return [{ reason: "resources", short: shortagesOf(question, shape, leastShort(spots, lasting, now)) }];
+  }
+  const open =
+    shadow === undefined || reserved === task
+      ? roomy
+      : roomy.filter((spot) => delayed(question, shape, spot, shadow).length === 0);
+  const idle = idleAt(
+    open.map(({ node }) => node),
+    worker,
+  );
+  if (idle > 0) return [];
+  // Kept for another only where somebody is idle; elsewhere it waits for a worker like everybody.
+  const kept = roomy.find((spot) => !open.includes(spot) && idleAt([spot.node], worker) > 0);
+  if (kept !== undefined && shadow !== undefined && reserved !== undefined) {
+    const short = delayed(question, shape, kept, shadow).map(({ pot, amount }) => ({
+      ...named(run, pot.name),
+      asked: amount,
+      free: shadow.spare.get(pot) ?? 0,
+      capacity: pot.capacity,
+      holders: { first: [], total: 0 },
+    }));
+    return [{ reason: "resources", short, reservedFor: glimpse(reserved) }];
+  }
+  const workers = worker === undefined ? spots.reduce((sum, { node }) => sum + node.workers.size, 0) : 1;
+  return [{ reason: "capacity", workers, idle }];
+}
+
+function idleAt(nodes: readonly Node[], worker: WorkerId | undefined): number {
+  if (worker !== undefined) return nodes.some((node) => node.isIdle(worker)) ? 1 : 0;
+  return nodes.reduce((sum, node) => sum + node.idle, 0);
+}
+
+/** What of its request would make the reserved task wait. */
+const delayed = ({ dispatcher, run, task, now }: Question, shape: Shape, spot: Spot, shadow: Shadow): readonly Draw[] =>
+  inTheWay(wholeDraw(shape, spot), dispatcher.until(run, task, now), shadow);
+
+/** What is missing where the least is. */
+function leastShort(spots: readonly Spot[], own: readonly Draw[], now: Instant): readonly Draw[] {
+  const short = spots.map(({ draws }) => [...draws, ...own].filter((draw) => !fits([draw], now)));
+  return short.reduce((least, each) => (each.length < least.length ? each : least));
+}
+
+function shortagesOf(question: Question, shape: Shape, short: readonly Draw[]): readonly Shortage[] {
+  const { dispatcher, run, worker, shortages } = question;
+  const known = worker === undefined ? shortages.get(shape) : undefined;
+  if (known !== undefined) return known;
+  const found = short.map(({ pot, amount }) => ({
+    ...named(run, pot.name),
+    asked: amount,
+    free: pot.free,
+    capacity: pot.capacity,
+    holders: some(holdersOf(dispatcher, pot), (holder) => ({ ...glimpse(holder.task), amount: holder.amount })),
+  }));
+  if (worker === undefined) shortages.set(shape, found);
+  return found;
+}
+
+/** Who has taken of a pot, and how much. */
+function holdersOf(dispatcher: Dispatcher, pot: Pot): { readonly task: Task; readonly amount: number }[] {
+  return [...dispatcher.held()].flatMap(({ task, shape, spot }) =>
+    [...shape.own, ...spot.draws].filter((draw) => draw.pot === pot).map(({ amount }) => ({ task, amount })),
+  );
+}
+
+/** What a plan declares for itself is kept under the run's number. */
+export function named({ no }: Run, pot: string): { readonly name: string; readonly scope: "plan" | "machine" } {
+  const own = `${no}:`;
+  return pot.startsWith(own) ? { name: pot.slice(own.length), scope: "plan" } : { name: pot, scope: "machine" };
+}

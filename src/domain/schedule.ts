@@ -1,0 +1,41 @@
+/** A schedule as it was worked out: who does what when, how good that is, and what it leaves unused. */
+import type { TaskNo } from "./graph.ts";
+import type { TaskId, WorkerId } from "./ids.ts";
+import type { Instant, Millis } from "./time.ts";
+
+/** One task in its place. */
+export interface Placement {
+  readonly no: TaskNo;
+  readonly task: TaskId;
+  readonly worker: WorkerId;
+  readonly start: Instant;
+  readonly end: Instant;
+}
+
+/** What no order of the tasks can be faster than, and why. */
+export interface LowerBound {
+  readonly ms: Millis;
+  /** `path`: the longest chain. `work`: everything, shared out over the workers. `resource`: all that asks for one of them. */
+  readonly because:
+    | { readonly kind: "path" }
+    | { readonly kind: "work" }
+    | { readonly kind: "resource"; readonly name: string };
+}
+
+export interface WorkerUse {
+  readonly worker: WorkerId;
+  readonly tasks: number;
+  readonly busy: Millis;
+  /** The share of the time in which it works, from 0 to 1. */
+  readonly use: number;
+}
+
+export interface ResourceUse {
+  readonly name: string;
+  /** What there is of it in all; for a rate, what one `per` brings. */
+  readonly capacity: number;
+  /** Only for a rate: it comes back with time. */
+  readonly per?: Millis;
+  /** The share of what there is over time that is taken, from 0 to 1. */
+  readonly use: number;
+}

@@ -1,0 +1,59 @@
+/** How much of what there is a schedule uses: each worker's time, and each resource over time. */
+import type { Placement, ResourceUse, WorkerUse } from "../domain/schedule.ts";
+import type { Amounts, TaskSpec } from "../domain/spec.ts";
+import { type Millis, millis } from "../domain/time.ts";
+import { type Site, workersAt } from "./simulate.ts";
+
+/** Every worker there is, also those that have nothing to do. */
+export function workerUse(schedule: readonly Placement[], site: Site, makespan: Millis): readonly WorkerUse[] {
+  const found = new Map(workersAt(site).map((worker) => [worker, { tasks: 0, busy: 0 }]));
+  for (const { worker, start, end } of schedule) {
+    const of = found.get(worker) as { tasks: number; busy: number };
+    of.tasks++;
+    of.busy += end - start;
+  }
+  return Array.from(found, ([worker, { tasks, busy }]) => ({
+    worker,
+    tasks,
+    busy: millis(busy),
+    use: share(busy, makespan),
+  }));
+}
+
+/** Those that some task asks for: first what the machines have, then what the plan names. */
+export function resourceUse(
+  specs: readonly TaskSpec[],
+  schedule: readonly Placement[],
+  { nodes, capacity, resources, rates }: Site,
+  makespan: Millis,
+): readonly ResourceUse[] {
+  const { energy, amounts } = taken(specs, schedule);
+  const kept = (of: Amounts, times: number): readonly ResourceUse[] =>
+    Object.entries(of).flatMap(([name, each]) => {
+      const used = energy.get(name);
+      const there = each * times;
+      return used === undefined ? [] : [{ name, capacity: there, use: share(used, there * makespan) }];
+    });
+  const renewed = Object.entries(rates).flatMap(([name, { amount, per }]): readonly ResourceUse[] => {
+    const used = amounts.get(name);
+    return used === undefined ? [] : [{ name, capacity: amount, per, use: share(used, amount * (1 + makespan / per)) }];
+  });
+  return [...kept(capacity, nodes), ...kept(resources, 1), ...renewed];
+}
+
+/** What was taken of each resource, and that times how long it was kept. */
+function taken(specs: readonly TaskSpec[], schedule: readonly Placement[]) {
+  const energy = new Map<string, number>();
+  const amounts = new Map<string, number>();
+  for (const { no, start, end } of schedule) {
+    const { resources } = specs[no] as TaskSpec;
+    for (const name in resources) {
+      const asked = resources[name] as number;
+      energy.set(name, (energy.get(name) ?? 0) + asked * (end - start));
+      amounts.set(name, (amounts.get(name) ?? 0) + asked);
+    }
+  }
+  return { energy, amounts };
+}
+
+const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.min(1, part / whole));
