@@ -9,10 +9,12 @@ import { SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
 import { millis } from "../../src/domain/time.ts";
 import { systemClock } from "../../src/effects/clock.ts";
 import { ownIdentity } from "../../src/effects/host.ts";
-import { systemSecrets } from "../../src/effects/random.ts";
+import { hashToken, systemSecrets } from "../../src/effects/random.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { openInlineExecutor } from "../../src/execute/inline/executor.ts";
 import { parsePlan } from "../../src/plan/plan.ts";
+import { migrate } from "../../src/store/sqlite/migrate.ts";
+import { prepareStatements } from "../../src/store/sqlite/statements.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 
 const clock = systemClock();
@@ -88,35 +90,31 @@ async function throughput(count: number, batch: number) {
   return { ms, usPerTask: (ms * 1_000) / count, outcome: run.status };
 }
 
-/** The floor: the same writes by hand, in batches of the same size, and nothing else. */
+/** The floor: the same rows into the same tables by hand, in batches of the same size, with nothing to decide and nobody to ask. */
 function byHand(count: number, batch: number) {
   const db = new DatabaseSync(file);
-  db.exec("pragma journal_mode = wal; pragma synchronous = full");
-  db.exec(`
-    create table task (no integer primary key, state text not null, attempt integer not null, worker text, expires_at integer);
-    create table ledger (seq integer primary key, at integer not null, task integer not null, kind text not null, data text)`);
-  const insert = db.prepare("insert into task values (?, 'waiting', 0, null, null)");
-  db.exec("begin");
-  for (let no = 0; no < count; no++) insert.run(no);
-  db.exec("commit");
-  const claim = db.prepare(
-    "update task set state = 'claimed', attempt = attempt + 1, worker = ?, expires_at = ? where no = ?",
-  );
-  const finish = db.prepare("update task set state = 'succeeded', worker = null, expires_at = null where no = ?");
-  const event = db.prepare("insert into ledger values (?, ?, ?, ?, ?)");
+  db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000");
+  migrate(db, file);
+  const sql = prepareStatements(db);
+  const hash = hashToken("one token is as good as another here");
+  const success = JSON.stringify({ outcome: { kind: "success", durationMs: 0 } });
   let seq = 0;
+  const claim = (no: number, at: number): void => {
+    const worker = `inline/${no % batch}`;
+    sql.insertTask.run(1, no, "claimed", 1, 1, 0, 0, 0, at, null, worker, at + 30_000, hash, null, null, null);
+    const data = { worker, deadline: at + 30_000, evidence: { lane: "normal", rank: count - no, waitedMs: 1 } };
+    sql.insertEvent.run(++seq, at, 1, no, 1, 1, "claimed", JSON.stringify(data));
+  };
+  const finish = (no: number, at: number): void => {
+    sql.updateTask.run("succeeded", 2, 1, 0, 0, 0, at, null, null, null, null, null, null, success, 1, no, 1);
+    sql.insertEvent.run(++seq, at, 1, no, 2, 1, "succeeded", success);
+  };
   const start = performance.now();
   for (let first = 0; first < count + batch; first += batch) {
     db.exec("begin immediate");
     const at = Date.now();
-    for (let no = Math.max(0, first - batch); no < Math.min(first, count); no++) {
-      finish.run(no);
-      event.run(++seq, at, no, "succeeded", JSON.stringify({ outcome: { kind: "success", durationMs: 0 } }));
-    }
-    for (let no = first; no < Math.min(first + batch, count); no++) {
-      claim.run(`inline/${no % batch}`, at + 30_000, no);
-      event.run(++seq, at, no, "claimed", JSON.stringify({ worker: `inline/${no % batch}`, deadline: at + 30_000 }));
-    }
+    for (let no = Math.max(0, first - batch); no < Math.min(first, count); no++) finish(no, at);
+    for (let no = first; no < Math.min(first + batch, count); no++) claim(no, at);
     db.exec("commit");
   }
   const ms = performance.now() - start;

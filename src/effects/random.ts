@@ -1,5 +1,5 @@
 /** Randomness as an argument: seeded where a history must be repeatable, secret where a token must not be guessed. */
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 
 export interface Random {
   /** Uniform in [0, 1). */
@@ -50,4 +50,4 @@ export function systemSecrets(): Secrets {
 }
 
 /** What is stored of a token. */
-export const hashToken = (token: string): string => createHash("sha256").update(token).digest("base64url");
+export const hashToken = (token: string): string => hash("sha256", token, "base64url");

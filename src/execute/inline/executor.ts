@@ -4,23 +4,66 @@ import type { StopReason } from "../../domain/task.ts";
 import { millis } from "../../domain/time.ts";
 import type { Attempt, Executor, Handle, Watch } from "../executor.ts";
 
-/** Does the work of one attempt. `stopped` is kept when the attempt should end; what is returned afterwards does not count. */
-export type Handler = (attempt: Attempt, stopped: Promise<StopReason>, watch: Watch) => Outcome | Promise<Outcome>;
+/** What a handler is given besides the attempt. */
+export interface Control extends Watch {
+  /** Kept when the attempt should end; what is returned afterwards does not count. */
+  readonly stopped: Promise<StopReason>;
+}
+
+/** Does the work of one attempt. */
+export type Handler = (attempt: Attempt, control: Control) => Outcome | Promise<Outcome>;
 
 export function openInlineExecutor(handler: Handler): Executor {
-  const start = (attempt: Attempt, watch: Watch): Handle => {
-    const stop = Promise.withResolvers<StopReason>();
-    const work = async (): Promise<Outcome> => handler(attempt, stop.promise, watch);
-    const outcome = Promise.race([work().catch(asFailure), stop.promise.then(outcomeOfStop)]);
-    return { outcome, stop: (reason) => stop.resolve(reason) };
-  };
   return {
-    start,
+    start: (attempt, watch) => new InlineAttempt(handler, attempt, watch),
     // A function does not outlive its process, so there is never anything to take over or to sweep away.
     adopt: async () => undefined,
     sweep: async () => 0,
     [Symbol.asyncDispose]: async () => {},
   };
+}
+
+/** Makes only the promises that somebody asks for: most functions end without ever looking whether they should stop. */
+class InlineAttempt implements Handle, Control {
+  readonly outcome: Promise<Outcome>;
+  readonly #watch: Watch;
+  #settle: ((outcome: Outcome) => void) | undefined;
+  #stop: PromiseWithResolvers<StopReason> | undefined;
+  #reason: StopReason | undefined;
+
+  constructor(handler: Handler, attempt: Attempt, watch: Watch) {
+    this.#watch = watch;
+    this.outcome = new Promise((settle) => {
+      this.#settle = settle;
+    });
+    try {
+      const result = handler(attempt, this);
+      if (result instanceof Promise) result.then(this.#settle, (error) => this.#settle?.(asFailure(error)));
+      else this.#settle?.(result);
+    } catch (error) {
+      this.#settle?.(asFailure(error));
+    }
+  }
+
+  get stopped(): Promise<StopReason> {
+    this.#stop ??= Promise.withResolvers();
+    if (this.#reason !== undefined) this.#stop.resolve(this.#reason);
+    return this.#stop.promise;
+  }
+
+  started(process: Parameters<Watch["started"]>[0]): void {
+    this.#watch.started(process);
+  }
+
+  progressed(): void {
+    this.#watch.progressed();
+  }
+
+  stop(reason: StopReason): void {
+    this.#reason ??= reason;
+    this.#stop?.resolve(this.#reason);
+    this.#settle?.(outcomeOfStop(this.#reason));
+  }
 }
 
 const asFailure = (error: unknown): Outcome => ({
