@@ -9,6 +9,7 @@ import { printReport } from "./rig.ts";
 
 const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {
   engine: () => import("./engine/bench.ts"),
+  fairness: () => import("./fairness/bench.ts"),
   processes: () => import("./processes/bench.ts"),
   startup: () => import("./startup/bench.ts"),
 };

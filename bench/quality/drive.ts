@@ -1,55 +1,107 @@
-/** One instance through the real engine and dispatcher, on virtual time, and a check of what came out that trusts neither. */
+/** One instance through the real engine and dispatcher, on virtual time. */
 import type { EstimateError } from "../../src/domain/history.ts";
 import { runId, workerId } from "../../src/domain/ids.ts";
 import type { Run, RunManifest } from "../../src/domain/run.ts";
-import type { TaskSpec } from "../../src/domain/spec.ts";
-import { hours, instant, type Millis, millis, minutes } from "../../src/domain/time.ts";
-import { Engine, type EngineOptions } from "../../src/engine/engine.ts";
+import type { Amounts } from "../../src/domain/spec.ts";
+import { instant, type Millis, millis } from "../../src/domain/time.ts";
+import { Engine, type EngineDeps, type EngineOptions } from "../../src/engine/engine.ts";
 import { VirtualClock } from "../../src/simulate/clock.ts";
 import { simulatedExecutor } from "../../src/simulate/executor.ts";
-import { openMemoryStore } from "../../src/store/memory/store.ts";
+import { ok } from "../../src/std/result.ts";
 import type { Instance } from "./instances.ts";
 
-export interface Drive {
-  readonly instance: Instance;
-  /** What the scheduler believes; the instance's durations are what is true. */
+export interface Belief {
+  /** What the scheduler is told of each task's duration, in milliseconds; nothing when it has to do without. */
   readonly estimates: readonly (number | undefined)[];
   /** What earlier runs have shown of how far estimates are off. */
   readonly error: EstimateError;
-  readonly options?: Partial<EngineOptions>;
 }
 
+/** When each task began and ended, in milliseconds. */
 export interface Schedule {
   readonly starts: Float64Array;
   readonly ends: Float64Array;
-  readonly makespan: number;
 }
 
-const RUN = runId("quality");
-/** Nobody dies here, and renewing leases over weeks of virtual time would be all the work. */
-const LEASE = hours(1_000_000);
-
-export async function drive({ instance, estimates, error, options }: Drive): Promise<Schedule> {
+export async function drive(
+  instance: Instance,
+  belief: Belief,
+  policy: NonNullable<EngineOptions["policy"]>,
+): Promise<Schedule> {
   const clock = new VirtualClock();
-  const store = openMemoryStore();
-  const epoch = await store.acquire({ process: { pid: 0, startTime: "", bootId: "" }, host: "", command: "", since: instant(0), workers: 0, capacity: {} }, () => false);
-  const specs = instance.durations.map((_, no): TaskSpec => specOf(instance, no, estimates[no]));
-  const durations = new Map(specs.map(({ id }, no) => [id, millis(instance.durations[no] as number)]));
+  const durations = new Map(instance.specs.map(({ id, estimate }) => [id, estimate as Millis]));
   const engine = new Engine({
-    store: { ...store, history: async () => ({ durations: new Map(), error }) },
-    epoch: epoch.ok ? epoch.value : 0,
+    store: forgetful(belief.error),
+    epoch: 1,
     clock,
     secrets: { token: () => "", seed: () => 0, suffix: () => "" },
     executor: simulatedExecutor(clock, ({ task }) => durations.get(task) as Millis),
-    attemptOf: (_, { spec, attempt }) => ({ run: RUN, task: spec.id, fence: attempt, command: spec.run, cwd: "/", env: {}, priority: spec.priority, log: "" }),
+    attemptOf: (_, { spec, attempt }) => ({
+      run: RUN,
+      task: spec.id,
+      fence: attempt,
+      command: spec.run,
+      cwd: "/",
+      env: spec.env,
+      priority: spec.priority,
+      log: "",
+    }),
     options: {
-      workers: Array.from({ length: instance.workers }, (_, index) => workerId(`w${index}`)),
+      workers: Array.from({ length: instance.workers }, (_, at) => workerId(`worker/${at}`)),
       capacity: {},
       capabilities: [],
-      leaseTtl: LEASE,
-      heartbeat: LEASE,
-      ...options,
+      leaseTtl: FOR_EVER,
+      heartbeat: FOR_EVER,
+      policy,
     },
   });
-  return { starts: new Float64Array(), ends: new Float64Array(), makespan: 0 };
+  await engine.open();
+  const schedule = follow(engine, instance.specs.length);
+  const told = instance.specs.map(({ estimate: _, ...spec }, no) => {
+    const estimate = belief.estimates[no];
+    const timeout = { hard: FOR_EVER };
+    return estimate === undefined ? { ...spec, timeout } : { ...spec, timeout, estimate: millis(estimate) };
+  });
+  const ended: Promise<Run> = engine.submit(manifestOf(instance.resources), told).then((run) => engine.idle(run));
+  await clock.passUntil(ended);
+  engine.close();
+  return schedule;
 }
+
+const RUN = runId("quality");
+/** Nobody dies on virtual time; renewing leases over weeks of it would be all the work. */
+const FOR_EVER = millis(2 ** 52);
+
+const forgetful = (error: EstimateError): EngineDeps["store"] => ({
+  commit: async () => ok(undefined),
+  load: async () => undefined,
+  runs: async () => [],
+  lastSeq: async () => 0,
+  requests: async () => [],
+  history: async () => ({ durations: new Map(), error }),
+});
+
+/** Taken from the events the engine commits, and filled as time goes on. */
+function follow(engine: Engine, size: number): Schedule {
+  const starts = new Float64Array(size).fill(Number.NaN);
+  const ends = new Float64Array(size).fill(Number.NaN);
+  engine.listen((events) => {
+    for (const event of events) {
+      if (event.kind === "claimed") starts[event.task] = event.at;
+      if (event.kind === "succeeded") ends[event.task] = event.at;
+    }
+  });
+  return { starts, ends };
+}
+
+const manifestOf = (resources: Amounts): RunManifest => ({
+  id: RUN,
+  name: "quality",
+  submittedAt: instant(0),
+  directory: "/",
+  file: "",
+  digest: "",
+  seed: 1,
+  resources,
+  carried: [],
+});

@@ -42,6 +42,10 @@ describe("a value comes from", () => {
       leaseTtl: 30_000,
       heartbeat: 5_000,
       orphans: "keep",
+      priorities: "shares",
+      patienceDispatches: 100,
+      patienceWait: 60_000,
+      pressure: "off",
       pass: [],
       logMaxBytes: 4 * 2 ** 30,
     });

@@ -1,6 +1,9 @@
 /** The settings: one table, from which follow their types, defaults, help, JSON Schema and reference page. */
 import { readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { PATIENCE } from "../decide/aging.ts";
+import { LANE_POLICIES } from "../decide/lanes.ts";
+import { PRESSURE_PRESETS, type PressurePreset } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
 import { formatBytes } from "../domain/size.ts";
@@ -22,6 +25,8 @@ const passName: Schema<string> = text({
   parse: (raw) => (PASS_NAME.test(raw) ? raw : undefined),
   json: { pattern: PASS_NAME.source },
 });
+
+const PRESSURE_CHOICES = ["off", ...(Object.keys(PRESSURE_PRESETS) as PressurePreset[])] as const;
 
 export const SETTINGS = {
   workers: integer({ min: 1, max: WORKERS_MAX })
@@ -47,6 +52,22 @@ export const SETTINGS = {
     .default(PROCESS_DEFAULTS.orphans)
     .describe(
       "What becomes of running tasks when their scheduler dies. `keep`: the next one takes them over. `stop`: they are ended.",
+    ),
+  priorities: oneOf(LANE_POLICIES)
+    .default("shares")
+    .describe(
+      "`shares`: of every hundred starts, critical, high, normal and low get 50, 30, 15 and 5. `strict`: the more urgent always first.",
+    ),
+  patienceDispatches: integer({ min: 1, max: 1_000_000 })
+    .default(PATIENCE.dispatches)
+    .describe("After how many starts of others, and `patienceWait`, a waiting task moves up one priority."),
+  patienceWait: duration()
+    .default(PATIENCE.wait, formatDuration(PATIENCE.wait))
+    .describe("How long a task waits, at the least, before it moves up, or before what is free is kept for it."),
+  pressure: oneOf(PRESSURE_CHOICES)
+    .default("off")
+    .describe(
+      "How many tasks a shared queue holds before less is started at once: `strict` 1000, `standard` 10000, `permissive` 50000.",
     ),
   pass: list(passName, { max: 1_000 })
     .default([])

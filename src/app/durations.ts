@@ -8,7 +8,7 @@ import { DURATION_MAX, type Millis, millis } from "../domain/time.ts";
 import { closest } from "../std/closest.ts";
 import { isMap } from "../std/schema.ts";
 
-export const DURATION_UNKNOWN = millis(1_000);
+const DURATION_UNKNOWN = millis(1_000);
 
 export type Durations = ReadonlyMap<TaskId, Millis>;
 

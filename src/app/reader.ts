@@ -14,7 +14,7 @@ import { existingState, type StateDir } from "./state.ts";
 
 export interface Reader extends AsyncDisposable {
   readonly state: StateDir;
-  readonly store: Pick<Store, "runs" | "load" | "events" | "lastSeq" | "requests">;
+  readonly store: Pick<Store, "runs" | "load" | "events" | "lastSeq" | "requests" | "history">;
   now(): Instant;
   /** The scheduler on record, whether or not it lives. */
   owner(): Promise<Owner | undefined>;

@@ -141,9 +141,10 @@ function isDone(kind: RequestKind, run: Run, id: TaskId | undefined): boolean {
 
 /** Owns the state directory for a moment: starts nothing, stops what has to stop, and lets go. */
 async function doHere(state: StateDir, run: Run, { env, cwd }: Parameters<typeof existingState>[0]): Promise<void> {
-  const { openScheduler } = await import("./scheduler.ts");
+  const [{ openCrew }, { openScheduler }] = await Promise.all([import("./crew.ts"), import("./scheduler.ts")]);
   const { values } = await loadConfig({ cwd, planDir: run.manifest.directory, env, flags: {} });
-  await using scheduler = await openScheduler({ config: values, state, environment: env, command: "rota cancel" });
+  const executor = openCrew({ state, config: values, environment: env });
+  await using scheduler = await openScheduler({ config: values, state, executor, command: "rota cancel" });
   const { engine } = scheduler;
   engine.pause();
   const taken = await engine.resume(run.no);

@@ -1,6 +1,7 @@
 /** Puts the parts together: a store that is ours, an executor, and the engine between them. The only place that names adapters. */
 import { watch } from "node:fs";
 import { basename, resolve } from "node:path";
+import { PRESSURE_PRESETS } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { workerId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
@@ -9,20 +10,19 @@ import { type Clock, systemClock } from "../effects/clock.ts";
 import { ownIdentity } from "../effects/host.ts";
 import { hostName, machineCapacity } from "../effects/machine.ts";
 import { type Secrets, systemSecrets } from "../effects/random.ts";
-import { Engine } from "../engine/engine.ts";
+import { Engine, type EngineOptions } from "../engine/engine.ts";
 import type { Attempt, Executor } from "../execute/executor.ts";
-import { openProcessExecutor } from "../execute/process/executor.ts";
-import type { ProcessOptions } from "../execute/process/options.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Owner, Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
 import { lives } from "./owner.ts";
-import { makeStateDir, type StateDir } from "./state.ts";
+import type { StateDir } from "./state.ts";
 
 export interface SchedulerOptions {
   readonly state: StateDir;
   readonly config: Config;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Becomes the scheduler's own, and ends with it. */
+  readonly executor: Executor;
   /** What is written down as the reason why the state directory is in use. */
   readonly command: string;
 }
@@ -37,13 +37,14 @@ export interface Scheduler extends AsyncDisposable {
 }
 
 export async function openScheduler(options: SchedulerOptions): Promise<Scheduler> {
-  const { state, config, environment } = options;
+  const { state, config, executor } = options;
   const { workers, durability } = config;
-  makeStateDir(state);
   const clock = systemClock();
   const secrets = systemSecrets();
   const capacity = machineCapacity();
-  const store = openSqliteStore(state.database, { durability });
+  await using undo = new AsyncDisposableStack();
+  undo.use(executor);
+  const store = undo.use(openSqliteStore(state.database, { durability }));
   const owner: Owner = {
     process: ownIdentity(),
     host: hostName(),
@@ -53,12 +54,8 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     capacity,
   };
   const acquired = await store.acquire(owner, lives);
-  if (!acquired.ok) {
-    await store[Symbol.asyncDispose]();
-    throw busy(state, acquired.error);
-  }
+  if (!acquired.ok) throw busy(state, acquired.error);
   const epoch = acquired.value;
-  const executor = openProcessExecutor({ stateDir: state.root, clock, environment, options: processOptions(config) });
   const engine = new Engine({
     store,
     epoch,
@@ -66,17 +63,12 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     secrets,
     executor,
     attemptOf: (run, task) => attemptOf(state, run, task),
-    options: {
-      workers: localWorkers(workers),
-      capacity,
-      capabilities: [],
-      grace: config.grace,
-      leaseTtl: config.leaseTtl,
-      heartbeat: config.heartbeat,
-    },
+    options: { ...engineOptions(config), workers: localWorkers(workers), capacity, capabilities: [] },
   });
   await engine.open();
   const bell = answerBell(state, engine);
+  // From here on it is the scheduler that ends them.
+  undo.move();
   return {
     engine,
     store,
@@ -96,13 +88,18 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
 export const localWorkers = (count: number) =>
   Array.from({ length: count }, (_, index) => workerId(`local/${index + 1}`));
 
-const processOptions = ({ grace, leaseTtl, orphans, pass, logMaxBytes }: Config): Partial<ProcessOptions> => ({
-  grace,
-  lease: leaseTtl,
-  orphans,
-  passEnv: pass,
-  logMaxBytes,
-});
+/** The settings that the engine goes by. */
+export function engineOptions(config: Config): Omit<EngineOptions, "workers" | "capacity" | "capabilities"> {
+  const { grace, leaseTtl, heartbeat, priorities, patienceDispatches, patienceWait, pressure } = config;
+  return {
+    grace,
+    leaseTtl,
+    heartbeat,
+    priorities,
+    patience: { dispatches: patienceDispatches, wait: patienceWait },
+    ...(pressure !== "off" && { pressure: PRESSURE_PRESETS[pressure] }),
+  };
+}
 
 function answerBell({ root, bell }: StateDir, engine: Engine): { close(): void } {
   return watch(root, (_, name) => {

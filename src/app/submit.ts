@@ -83,6 +83,9 @@ function manifestOf(scheduler: Scheduler, { plan, file, directory, digest }: Loa
     digest,
     seed: scheduler.secrets.seed(),
     resources: plan.resources,
+    rates: plan.rates,
+    ...(plan.weight !== undefined && { weight: plan.weight }),
+    ...(plan.tenant !== undefined && { tenant: plan.tenant }),
     carried: [],
   };
 }

@@ -17,6 +17,7 @@ const paint: CommandSpec = {
     fast: { kind: "flag", describe: "In a hurry", short: "f" },
     json: { kind: "flag", describe: "JSON" },
     state: { kind: "text", describe: "Where", value: "DIR" },
+    tool: { kind: "text", describe: "With what", many: true, choices: ["brush", "roll"] },
   },
   examples: [],
   load: () => Promise.reject(new Error("not here")),
@@ -69,6 +70,15 @@ describe("what is typed", () => {
       coats: 2,
       fast: true,
     });
+  });
+
+  test("may come several times where all of them count, else the last one does", () => {
+    const line = parse("paint", "north", "--tool", "roll", "--coats=1", "--tool=brush", "--coats=2");
+    if (line.kind !== "command") throw new Error(`read as ${line.kind}`);
+    expect(line.input.texts("tool")).toEqual(["roll", "brush"]);
+    expect(line.input.count("coats")).toBe(2);
+    expect(line.input.texts("color")).toEqual([]);
+    expect(refusal("paint", "north", "--tool", "roll", "--tool", "rol")).toContain('Did you mean "roll"?');
   });
 
   test("may use short names, alone and together", () => {

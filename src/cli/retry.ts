@@ -1,5 +1,6 @@
 /** `rota retry [TASK...]`: a new run of the same tasks, in which what has succeeded counts as done. */
 import { loadConfig } from "../app/config.ts";
+import { openCrew } from "../app/crew.ts";
 import { findRun, loadRun, mustFindTask, openReader } from "../app/reader.ts";
 import { openScheduler } from "../app/scheduler.ts";
 import { retryRun } from "../app/submit.ts";
@@ -17,7 +18,8 @@ export const run: Run = async (input, context) => {
   const flags = workers === undefined ? {} : { workers };
   const { values } = await loadConfig({ cwd, planDir: row.manifest.directory, env, flags });
   const command = `rota retry --run ${row.manifest.id}`;
-  await using scheduler = await openScheduler({ config: values, state, environment: env, command });
+  const executor = openCrew({ state, config: values, environment: env });
+  await using scheduler = await openScheduler({ config: values, state, executor, command });
   const since = scheduler.clock.now();
   const retried = await retryRun(scheduler, row, again);
   const opened = { run: retried, how: "submitted" } as const;

@@ -2,35 +2,27 @@
 import { resolve } from "node:path";
 import { loadConfig } from "../app/config.ts";
 import { loadPlan } from "../app/plan-file.ts";
-import { openScheduler } from "../app/scheduler.ts";
 import { stateOfPlan } from "../app/state.ts";
-import { openRun } from "../app/submit.ts";
 import type { Input, Run as RunCommand } from "./command.ts";
-import { goOn } from "./run-loop.ts";
 
 export const run: RunCommand = async (input, context) => {
   const { env, cwd } = context;
   const file = resolve(cwd, input.arguments[0] as string);
   const loaded = await loadPlan(file, { strict: false });
   const state = stateOfPlan({ flag: input.text("state"), env, cwd }, file);
-  const config = await loadConfig({ cwd, planDir: loaded.directory, env, flags: flagsOf(input) });
-  await using scheduler = await openScheduler({
-    config: config.values,
-    state,
-    environment: env,
-    command: `rota run ${file}`,
-  });
+  const { values: config } = await loadConfig({ cwd, planDir: loaded.directory, env, flags: flagsOf(input) });
+  const { openCrew } = await import("../app/crew.ts");
+  const executor = openCrew({ state, config, environment: env });
+  // What the scheduler itself is made of is loaded while the spawner starts.
+  const [{ openScheduler }, { openRun }, { goOn }] = await Promise.all([
+    import("../app/scheduler.ts"),
+    import("../app/submit.ts"),
+    import("./run-loop.ts"),
+  ]);
+  await using scheduler = await openScheduler({ config, state, executor, command: `rota run ${file}` });
   const since = scheduler.clock.now();
   const opened = await openRun(scheduler, loaded, input.flag("resume"));
-  return await goOn({
-    scheduler,
-    state,
-    opened,
-    context,
-    json: input.flag("json"),
-    workers: config.values.workers,
-    since,
-  });
+  return await goOn({ scheduler, state, opened, context, json: input.flag("json"), workers: config.workers, since });
 };
 
 const flagsOf = (input: Input) => {

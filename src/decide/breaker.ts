@@ -26,9 +26,9 @@ export function admits(breaker: Breaker, now: Instant): boolean {
   }
 }
 
-/** A task is sent. To be called only when `admits` says so. */
-export function sent(breaker: Breaker): Breaker {
-  if (breaker.state === "closed") return breaker;
+/** A task is sent. One that was sent before the service was left alone, and is only heard of now, is no trial. */
+export function sent(breaker: Breaker, now: Instant): Breaker {
+  if (breaker.state === "closed" || !admits(breaker, now)) return breaker;
   if (breaker.state === "open") return { state: "half-open", out: 1, succeeded: 0, failures: breaker.failures };
   return { ...breaker, out: breaker.out + 1 };
 }

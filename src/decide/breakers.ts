@@ -1,5 +1,6 @@
 /** The breakers of all services that tasks depend on. */
-import type { Event } from "../domain/event.ts";
+import { type Event, isTaskEvent } from "../domain/event.ts";
+import type { Run } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import { admits, type Breaker, CLOSED, returned, sent } from "./breaker.ts";
@@ -18,8 +19,9 @@ export class Breakers {
     return this.#breakers.get(provider) ?? CLOSED;
   }
 
-  sent(provider: string, task: Task): void {
-    const after = sent(this.of(provider));
+  sent(provider: string, task: Task, now: Instant): void {
+    if (this.#trials.has(task)) return;
+    const after = sent(this.of(provider), now);
     this.#breakers.set(provider, after);
     if (after.state === "half-open") this.#trials.add(task);
   }
@@ -32,6 +34,18 @@ export class Breakers {
     this.#breakers.set(provider, returned(breaker, verdictOf(cause), cause.at));
   }
 
+  /** What the ledger of a run says about the services it depends on. */
+  recall({ tasks }: Run, events: readonly Event[]): void {
+    for (const event of events) {
+      if (!isTaskEvent(event)) continue;
+      const task = tasks[event.task] as Task;
+      const { provider } = task.spec;
+      if (provider === undefined) continue;
+      if (event.kind === "claimed") this.sent(provider, task, event.at);
+      else if (ENDS.has(event.kind)) this.returned(provider, task, event);
+    }
+  }
+
   /** The next moment at which a service may be tried again. */
   nextTrial(now: Instant): Instant | undefined {
     let next: Instant | undefined;
@@ -42,6 +56,17 @@ export class Breakers {
     return next;
   }
 }
+
+/** Whatever ends an attempt. */
+const ENDS: ReadonlySet<Event["kind"]> = new Set([
+  "succeeded",
+  "failed",
+  "retried",
+  "expired",
+  "released",
+  "parked",
+  "cancelled",
+]);
 
 function verdictOf(cause: Event): "success" | "failure" | "nothing" {
   if (cause.kind === "succeeded") return "success";

@@ -1,5 +1,5 @@
 /** Which ready task goes next, and to which worker. Follows the changes of the World; the same changes always give the same choices. */
-import type { DispatchEvidence, TaskNews } from "../domain/event.ts";
+import type { DispatchEvidence, Event, TaskNews } from "../domain/event.ts";
 import { type History, NO_HISTORY } from "../domain/history.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { Run, RunNo } from "../domain/run.ts";
@@ -10,7 +10,7 @@ import { between, earliest, type Instant, later, millis } from "../domain/time.t
 import type { Change } from "../domain/world.ts";
 import { Heap } from "../std/heap.ts";
 import { invariant } from "../std/invariant.ts";
-import { isOverdue, laneAbove, PATIENCE, type Patience, WaitingLines } from "./aging.ts";
+import { isOverdue, laneAbove, PATIENCE, type Patience, Tally, WaitingLines } from "./aging.ts";
 import { Breakers } from "./breakers.ts";
 import { type Estimates, estimate } from "./estimates.ts";
 import { Fairness } from "./fairness.ts";
@@ -54,6 +54,17 @@ interface RunPlace {
   ranks: Float64Array;
 }
 
+/** The best of a run, and who would have come before it but did not fit. */
+interface Choice {
+  readonly best: Candidate | undefined;
+  readonly passed: Candidate | undefined;
+}
+/** A run whose turn it was, and which could not go. */
+interface Skipped {
+  readonly no: RunNo;
+  readonly passed: Candidate | undefined;
+}
+
 /** A task that is out: where, and what it took. */
 interface Holding {
   readonly run: Run;
@@ -89,7 +100,7 @@ export class Dispatcher {
   readonly #madeOn = new Map<Task, Node>();
   #reserved: Candidate | undefined;
   #notices: Notice[] = [];
-  #given = 0;
+  readonly #given = new Tally();
   #pressure: Pressure = NO_PRESSURE;
   #refill: Instant | undefined;
 
@@ -112,6 +123,7 @@ export class Dispatcher {
     const shapes = new Shapes(run, this.#shared, this.#nodes);
     this.#places.set(run.no, { run, queue: new RunQueue(), shapes, estimates, ranks });
     this.#fairness.join(run);
+    this.#lines.join(run.no);
     for (const task of run.tasks) {
       const { status } = task;
       if (status.state === "ready") this.#enter(run, task, status, status.since);
@@ -119,11 +131,17 @@ export class Dispatcher {
     }
   }
 
+  /** Learns from the ledger how the services did that the run depends on. To be called before the run is taken up. */
+  recall(run: Run, events: readonly Event[]): void {
+    this.#breakers.recall(run, events);
+  }
+
   /** Lets go of a run that has ended. */
   dismiss(run: Run): void {
     const { resources, rates = {} } = run.manifest;
     this.#places.delete(run.no);
     this.#fairness.leave(run);
+    this.#lines.leave(run.no);
     for (const name of [...Object.keys(resources), ...Object.keys(rates)]) this.#shared.remove(ownPot(run, name));
     if (this.#madeOn.size > 0) for (const task of run.tasks) this.#madeOn.delete(task);
   }
@@ -138,7 +156,7 @@ export class Dispatcher {
     if (from.state === "ready") this.#leave(task, cause.at);
     if (isHeld(from) && !isHeld(to)) this.#yield(task, { run, task, from, to, cause });
     if (!isHeld(from) && isHeld(to)) this.#seize(run, task, { run, task, from, to, cause });
-    if (to.state === "ready") this.#enter(run, task, to, cause.at, from.state === "ready" ? before?.came : undefined);
+    if (to.state === "ready") this.#enter(run, task, to, cause.at, from.state === "ready" ? before?.passedSince : undefined);
   }
 
   /** How full the queue is changes how many go out at once, and which. */
@@ -149,7 +167,8 @@ export class Dispatcher {
   /** Those who have waited too long move up. To be asked for before each round of `next`. */
   age(now: Instant): readonly Notice[] {
     const waits = (candidate: Candidate): boolean => this.#candidates.get(candidate.task) === candidate;
-    return this.#lines.overdue(waits, this.#mark(now), this.#patience).map(({ run, task, lane, status }) => ({
+    const markOf = (lane: Priority): Mark => this.#given.above(lane, now);
+    return this.#lines.overdue(waits, markOf, this.#patience).map(({ run, task, lane, status }) => ({
       run,
       task,
       news: { kind: "aged_boost", from: lane, to: laneAbove(lane), waitedMs: between(status.since, now) },
@@ -178,7 +197,7 @@ export class Dispatcher {
       return candidate !== undefined;
     });
     if (lane === undefined) return undefined;
-    this.#given++;
+    this.#given.add(lane);
     const candidate = found.get(lane) as Candidate;
     const { run, task, status, rank } = candidate;
     const spots = this.#spotsFor(candidate, shadow, now);
@@ -229,6 +248,7 @@ export class Dispatcher {
     const conflict = this.#locks.conflict(run, task);
     const reserved = this.#reservation(now);
     if (conflict !== undefined || reserved === undefined || reserved.task === task) return conflict;
+    if (!this.binds(laneOf(task), now)) return undefined;
     return this.#locks.between(run, task, reserved.run, reserved.task);
   }
 
@@ -246,6 +266,17 @@ export class Dispatcher {
     if (place === undefined) return;
     place.ranks = ranks;
     place.queue.rerank(({ no }) => ranks[no] ?? 0);
+  }
+
+  /** The run, where there is only one. */
+  get soleRun(): Run | undefined {
+    const [first, second] = this.#places.values();
+    return second === undefined ? first?.run : undefined;
+  }
+
+  /** What of the run could go if there were room for it, in no particular order. */
+  waiting(run: Run): Iterable<Candidate> {
+    return this.#places.get(run.no)?.queue.values() ?? [];
   }
 
   get idle(): number {
@@ -296,6 +327,14 @@ export class Dispatcher {
     return this.#reservation(now);
   }
 
+  /** Whether the reservation holds for this lane. More urgent work goes first, until the reserved task has lost all patience. */
+  binds(lane: Priority, now: Instant): boolean {
+    const reserved = this.#reservation(now);
+    if (reserved === undefined) return false;
+    if (!isBelow(reserved.lane, lane)) return true;
+    return reserved.passedSince !== undefined && isOverdue(reserved.passedSince, this.#given.all(now), this.#patience);
+  }
+
   /** When the reserved task can start, and what is left over then. While it waits for files, only those are kept for it. */
   shadow(now: Instant): Shadow | undefined {
     const reserved = this.#reservation(now);
@@ -324,17 +363,27 @@ export class Dispatcher {
 
   /** The best of a lane over all runs, those first who have had the least. */
   #best(lane: Priority, shadow: Shadow | undefined, now: Instant): Candidate | undefined {
+    const skipped: Skipped[] = [];
     for (const no of this.#fairness.order(lane, now)) {
-      const place = this.#places.get(no);
-      if (place === undefined || place.queue.isEmpty(lane)) continue;
-      const best = this.#bestOfRun(place, lane, shadow, now);
-      if (best !== undefined) return best;
+      const { best, passed } = this.#bestOfRun(this.#places.get(no) as RunPlace, lane, shadow, now);
+      if (best === undefined) skipped.push({ no, passed });
+      else {
+        if (this.#reserved === undefined) for (const each of skipped) this.#judgeSkipped(each, best, now);
+        return best;
+      }
     }
     return undefined;
   }
 
+  /** Who cannot go because of what others have taken keeps their turn, and is kept room for; who stands in their own way does not. */
+  #judgeSkipped({ no, passed }: Skipped, { run, lane }: Candidate, now: Instant): void {
+    if (passed === undefined || !fits(passed.shape.own, now) || this.#isHeldBack(passed, now)) {
+      this.#fairness.forfeit(no, run.no, lane, now);
+    } else if (this.#fairness.isOwed(no, run.no, lane, passed.shape.share, now)) this.#reserved ??= passed;
+  }
+
   /** What stands behind somebody's files is put aside until they are done. */
-  #bestOfRun(place: RunPlace, lane: Priority, shadow: Shadow | undefined, now: Instant): Candidate | undefined {
+  #bestOfRun(place: RunPlace, lane: Priority, shadow: Shadow | undefined, now: Instant): Choice {
     const passes =
       shadow === undefined
         ? undefined
@@ -344,7 +393,7 @@ export class Dispatcher {
       const hazard = best && this.hazard(best.run, best.task, now);
       if (best === undefined || hazard === undefined) {
         if (passed !== undefined) this.#passOver(passed, now);
-        return best;
+        return { best, passed };
       }
       place.queue.remove(best);
       this.#standBehind(best, hazard, now);
@@ -365,16 +414,17 @@ export class Dispatcher {
   /** Where it could go now without making the reserved one wait. */
   #spotsFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): readonly Spot[] {
     const { run, task, shape } = candidate;
-    if (shadow === undefined || candidate === this.#reserved) return shape.spots;
+    if (shadow === undefined || candidate === this.#reserved || !this.binds(candidate.lane, now)) return shape.spots;
     const until = this.#until(run, task, now);
     return shape.spots.filter((spot) => canTake(spot, now) && mayPass(wholeDraw(shape, spot), until, shadow));
   }
 
   /** Who was passed over past all patience is not to be delayed any more. */
   #passOver(passed: Candidate, now: Instant): void {
-    if (this.#reserved !== undefined || !isOverdue(passed.came, this.#mark(now), this.#patience)) return;
     if (this.#isHeldBack(passed, now)) return;
-    this.#reserved = passed;
+    const mark = this.#given.all(now);
+    passed.passedSince ??= mark;
+    if (this.#reserved === undefined && isOverdue(passed.passedSince, mark, this.#patience)) this.#reserved = passed;
   }
 
   /** The reservation, as long as it is of use: what waits for a service or for better times keeps nothing from others. */
@@ -397,10 +447,6 @@ export class Dispatcher {
     return estimates?.known ? later(since, millis(estimates.costs[task.no] as number)) : NEVER;
   }
 
-  #mark(at: Instant): Mark {
-    return { at, given: this.#given };
-  }
-
   #standBehind(candidate: Candidate, { holder }: Hazard, now: Instant): void {
     const holding = this.#held.get(holder);
     const inverted = holding !== undefined && holding.run === candidate.run && isBelow(holding.lane, candidate.lane);
@@ -412,21 +458,25 @@ export class Dispatcher {
     this.#notices.push({ run: candidate.run, task: holder, news });
   }
 
-  #enter(run: Run, task: Task, status: Ready, now: Instant, came?: Mark): void {
+  #enter(run: Run, task: Task, status: Ready, now: Instant, passedSince?: Mark): void {
     const place = this.#places.get(run.no);
     if (place === undefined) return;
     const lane = laneOf(task);
     const rank = place.ranks[task.no] ?? 0;
     const shape = place.shapes.of(task.spec);
-    const entered = this.#mark(status.notBefore > now ? status.notBefore : now);
-    const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, came: came ?? entered, entered };
+    const entered = this.#given.above(lane, status.notBefore > now ? status.notBefore : now);
+    const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, entered, passedSince };
     this.#candidates.set(task, candidate);
     // What nobody can do stands in nobody's way.
     if (!this.isPossible(shape)) return;
-    this.#fairness.queue(run, lane, now);
-    if (status.notBefore > now) return this.#delayed.push(candidate);
+    if (status.notBefore > now) this.#delayed.push(candidate);
+    else this.#line(candidate, now);
+  }
+
+  #line(candidate: Candidate, now: Instant): void {
+    this.#fairness.queue(candidate.run, candidate.lane, now);
     this.#lines.add(candidate);
-    place.queue.add(candidate);
+    this.#places.get(candidate.run.no)?.queue.add(candidate);
   }
 
   #leave(task: Task, now: Instant): void {
@@ -435,9 +485,9 @@ export class Dispatcher {
     this.#candidates.delete(task);
     if (this.#reserved === candidate) this.#unreserve(now);
     if (!this.isPossible(candidate.shape)) return;
+    if (this.#delayed.values()[candidate.place] === candidate) return this.#delayed.remove(candidate);
     this.#fairness.unqueue(candidate.run, candidate.lane);
-    if (this.#delayed.values()[candidate.place] === candidate) this.#delayed.remove(candidate);
-    else this.#places.get(candidate.run.no)?.queue.remove(candidate);
+    this.#places.get(candidate.run.no)?.queue.remove(candidate);
   }
 
   #seize(run: Run, task: Task, { to, cause }: Change): void {
@@ -457,8 +507,8 @@ export class Dispatcher {
     take(shape.own, now);
     this.#held.set(task, { run, task, shape, lane, worker, spot, since: now });
     this.#locks.hold(run, task);
-    this.#fairness.start(run, lane, shape.share, now);
-    if (shape.provider !== undefined) this.#breakers.sent(shape.provider, task);
+    this.#fairness.start(run, { lane, own: task.spec.priority }, shape.share, now);
+    if (shape.provider !== undefined) this.#breakers.sent(shape.provider, task, now);
   }
 
   #yield(task: Task, { cause, to }: Change): void {
@@ -468,7 +518,8 @@ export class Dispatcher {
     this.#held.delete(task);
     spot.node.release(worker, spot.draws);
     giveBack(shape.own);
-    this.#fairness.end(run, lane, shape.share, between(since, cause.at), cause.at);
+    const ways = { lane, own: task.spec.priority };
+    this.#fairness.end(run, ways, shape.share, between(since, cause.at), cause.at);
     if (shape.provider !== undefined) this.#breakers.returned(shape.provider, task, cause);
     if (to.state === "succeeded" && this.#nodes.length > 1) this.#madeOn.set(task, spot.node);
     this.#locks.release(task);
@@ -497,8 +548,7 @@ export class Dispatcher {
   #undelay(now: Instant): void {
     for (let top = this.#delayed.peek(); top !== undefined && top.status.notBefore <= now; top = this.#delayed.peek()) {
       this.#delayed.pop();
-      this.#lines.add(top);
-      this.#places.get(top.run.no)?.queue.add(top);
+      this.#line(top, now);
     }
   }
 }

@@ -180,7 +180,7 @@ function shortOf(question: Question, shape: Shape): readonly Wait[] {
     return [{ reason: "resources", short: shortagesOf(question, shape, leastShort(spots, lasting, now)) }];
   }
   const open =
-    shadow === undefined || reserved === task
+    shadow === undefined || reserved === task || !question.dispatcher.binds(laneOf(task), now)
       ? roomy
       : roomy.filter((spot) => delayed(question, shape, spot, shadow).length === 0);
   const idle = idleAt(

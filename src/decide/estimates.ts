@@ -12,6 +12,8 @@ export interface Estimates {
   readonly sources: Uint8Array;
   /** Whether the costs are times at all, and not hops. */
   readonly known: boolean;
+  /** How far estimates were off in earlier runs. */
+  readonly error: EstimateError;
 }
 
 /** Below this many observations the error of the estimates is not known, and they are taken at their word. */
@@ -36,7 +38,7 @@ export function estimate(
     else costs[no] = 0;
   }
   if (logs.length === 0)
-    return { costs: costs.fill(1), sources: sources.fill(ESTIMATE_SOURCES.indexOf("hops")), known: false };
+    return { costs: costs.fill(1), sources: sources.fill(ESTIMATE_SOURCES.indexOf("hops")), known: false, error };
   return shrink(specs, costs, sources, logs, error);
 }
 
@@ -64,7 +66,7 @@ function shrink(
       costs[no] = Math.exp(mean + keep * (Math.log(costs[no] as number) - mean));
     }
   }
-  return { costs, sources, known: true };
+  return { costs, sources, known: true, error };
 }
 
 /** The share of the estimates' spread that is not error. */

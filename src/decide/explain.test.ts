@@ -3,7 +3,8 @@ import { NOON, type SpecSketch, Story } from "../../test/rig/story.ts";
 import { workerId } from "../domain/ids.ts";
 import { later, seconds } from "../domain/time.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { blockers, type ExplainContext, explain, waitsOf } from "./explain.ts";
+import type { ExplainContext } from "./eligible.ts";
+import { blockers, explain, waitsOf } from "./explain.ts";
 
 const dispatcherFor = (story: Story, workers = 2): Dispatcher => {
   const dispatcher = new Dispatcher({

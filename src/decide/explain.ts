@@ -158,7 +158,7 @@ function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): 
     gates.push({ gate: "files", open, reads: spec.reads.length, writes: spec.writes.length });
   }
   const there = spots.find(({ draws }) => fits(draws, now)) ?? spots[0];
-  for (const { pot, amount } of [...(there?.draws ?? tooMuch), ...own]) {
+  for (const { pot, amount } of [...own, ...(there?.draws ?? tooMuch)]) {
     const { capacity, refill } = pot;
     const level = freeAt(pot, now);
     const { name, scope } = named(run, pot.name);

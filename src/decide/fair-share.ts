@@ -82,6 +82,21 @@ export class FairShare<Key> {
     return party === undefined ? 0 : this.#position(party, now);
   }
 
+  /** Whether it would still be behind the other after one more task of this share. */
+  isOwed(key: Key, other: Key, share: number, now: Instant): boolean {
+    const [party, favoured] = [this.#parties.get(key), this.#parties.get(other)];
+    if (party === undefined || favoured === undefined) return false;
+    return this.#position(party, now) + (share * this.#entry) / party.weight <= this.#position(favoured, now);
+  }
+
+  /** Its turn came and it had no use for it: it is no further behind than the other who goes instead. */
+  forfeit(key: Key, other: Key, now: Instant): void {
+    const [party, favoured] = [this.#parties.get(key), this.#parties.get(other)];
+    if (party === undefined || favoured === undefined) return;
+    this.#meter(party, now);
+    party.served += Math.max(0, this.#position(favoured, now) - this.#position(party, now));
+  }
+
   #position({ served, at, running, weight }: Party, now: Instant): number {
     return served + (running * (Math.max(0, now - at) + this.#entry)) / weight;
   }

@@ -11,6 +11,12 @@ interface Tenant {
   readonly shares: Readonly<Record<Priority, FairShare<RunNo>>>;
 }
 
+/** The lane a task went by, and the one it came from: what it gets by moving up counts in both, or moving up would be a gift. */
+export interface Ways {
+  readonly lane: Priority;
+  readonly own: Priority;
+}
+
 const perLane = <Key>(): Record<Priority, FairShare<Key>> => ({
   critical: new FairShare<Key>(),
   high: new FairShare<Key>(),
@@ -62,18 +68,39 @@ export class Fairness {
     tenant.shares[lane].unqueue(no);
   }
 
-  start({ no }: Run, lane: Priority, share: number, now: Instant): void {
+  start({ no }: Run, { lane, own }: Ways, share: number, now: Instant): void {
     const tenant = this.#tenantOf.get(no);
     if (tenant === undefined) return;
-    this.#lanes[lane].start(tenant.key, share, now);
-    tenant.shares[lane].start(no, share, now);
+    for (const each of new Set([lane, own])) {
+      this.#lanes[each].start(tenant.key, share, now);
+      tenant.shares[each].start(no, share, now);
+    }
   }
 
-  end({ no }: Run, lane: Priority, share: number, ran: Millis, now: Instant): void {
+  end({ no }: Run, { lane, own }: Ways, share: number, ran: Millis, now: Instant): void {
     const tenant = this.#tenantOf.get(no);
     if (tenant === undefined) return;
-    this.#lanes[lane].end(tenant.key, share, ran, now);
-    tenant.shares[lane].end(no, share, ran, now);
+    for (const each of new Set([lane, own])) {
+      this.#lanes[each].end(tenant.key, share, ran, now);
+      tenant.shares[each].end(no, share, ran, now);
+    }
+  }
+
+  /** Whether the run is behind the other by more than a task of this share. */
+  isOwed(no: RunNo, other: RunNo, lane: Priority, share: number, now: Instant): boolean {
+    const [tenant, favoured] = [this.#tenantOf.get(no), this.#tenantOf.get(other)];
+    if (tenant === undefined || favoured === undefined) return false;
+    if (tenant === favoured) return tenant.shares[lane].isOwed(no, other, share, now);
+    return this.#lanes[lane].isOwed(tenant.key, favoured.key, share, now);
+  }
+
+  /** The run had no use for its turn: what it waits for is its own affair, and no reason to catch up later. */
+  forfeit(no: RunNo, other: RunNo, lane: Priority, now: Instant): void {
+    const [tenant, favoured] = [this.#tenantOf.get(no), this.#tenantOf.get(other)];
+    if (tenant === undefined || favoured === undefined) return;
+    if (tenant === favoured) tenant.shares[lane].forfeit(no, other, now);
+    // Another run of the same tenant may have had a use for it.
+    else if (tenant.runs.size === 1) this.#lanes[lane].forfeit(tenant.key, favoured.key, now);
   }
 
   /** The runs of which something waits in the lane, those first that should go first. */

@@ -41,6 +41,7 @@ export const PRESSURE_PRESETS = {
   strict: { depth: 1_000, thresholds: [0.3, 0.6, 0.85] },
   permissive: { depth: 50_000, thresholds: [0.7, 0.9, 0.98] },
 } as const satisfies Record<string, PressureLimits>;
+export type PressurePreset = keyof typeof PRESSURE_PRESETS;
 
 /** How far the queue must fall below a threshold before its mode is left: a queue at the edge would change its mind all the time. */
 export const HYSTERESIS = 0.05;

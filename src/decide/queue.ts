@@ -21,10 +21,10 @@ export interface Candidate {
   readonly lane: Priority;
   rank: number;
   place: number;
-  /** When it became ready, its back-off over. */
-  readonly came: Mark;
-  /** When it came into its lane: later than that only if it has moved up. */
+  /** When it came into its lane, its back-off over. */
   readonly entered: Mark;
+  /** When it was first passed over: it was its turn, and it did not fit. */
+  passedSince: Mark | undefined;
 }
 
 /** Longest way to go first, then the order of the plan. */

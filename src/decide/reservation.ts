@@ -38,20 +38,24 @@ function shadowOn({ node, draws }: Spot, own: readonly Draw[], out: readonly Out
   const rates = asked.filter(({ pot }) => pot.refill !== undefined);
   const free = new Map(lasting.map(({ pot }) => [pot, pot.free]));
   const fits = (): boolean => lasting.every(({ pot, amount }) => amount <= (free.get(pot) as number));
-  let at: Instant = fits() ? now : NEVER;
+  const spare = (at: Instant): Map<Pot, number> =>
+    new Map(asked.map(({ pot, amount }) => [pot, Math.max(0, (free.get(pot) ?? freeAt(pot, at)) - amount)]));
   let back = 0;
-  for (; back < out.length && at === NEVER; back++) {
-    bringBack(free, out[back] as Out);
-    if (fits()) at = (out[back] as Out).until;
+  while (!fits()) {
+    const next = out[back++];
+    // Nobody knows when there will be enough: nothing more is taken of what it is short of.
+    if (next === undefined || next.until === NEVER) return { at: NEVER, spare: spareNow(asked, now) };
+    bringBack(free, next);
   }
   const filled = refilledAt(rates, now) ?? now;
-  if (filled > at) at = filled;
-  // Whoever is back by then brings more than the task asks for.
-  for (; back < out.length && (out[back] as Out).until <= at; back++) bringBack(free, out[back] as Out);
-  const spare = new Map(lasting.map(({ pot, amount }) => [pot, Math.max(0, (free.get(pot) as number) - amount)]));
-  for (const { pot, amount } of rates) spare.set(pot, Math.max(0, freeAt(pot, at) - amount));
-  return { at, spare };
+  const at = instant(Math.max(now, filled, out[back - 1]?.until ?? now));
+  // Whoever else is back by then brings more than the task asks for.
+  for (; (out[back]?.until ?? NEVER) <= at; back++) bringBack(free, out[back] as Out);
+  return { at, spare: spare(at) };
 }
+
+const spareNow = (asked: readonly Draw[], now: Instant): Map<Pot, number> =>
+  new Map(asked.map(({ pot, amount }) => [pot, Math.max(0, freeAt(pot, now) - amount)]));
 
 function bringBack(free: Map<Pot, number>, { draws }: Out): void {
   for (const { pot, amount } of draws) {

@@ -39,7 +39,7 @@ test("a pot is made once, and there is none that nobody made", () => {
 
 test("a rate is used up by what is taken, fills up again with time, and never over its brim", () => {
   const room = new Room({});
-  room.addRate("tokens", { amount: 600, per: seconds(60) }, true, NOW);
+  room.addRate("tokens", { amount: 600, per: seconds(60) }, NOW);
   take(drawn(room, "tokens", 600), NOW);
   giveBack(drawn(room, "tokens", 600));
   expect(fits(drawn(room, "tokens", 1), NOW)).toBe(false);
@@ -50,9 +50,15 @@ test("a rate is used up by what is taken, fills up again with time, and never ov
   expect(refilledAt(drawn(room, "tokens", 601), NOW)).toBeUndefined();
 });
 
-test("a rate of which somebody may have used everything before begins empty", () => {
+test("a rate remembers what was taken of it before, and never that it gave more than it had", () => {
   const room = new Room({});
-  room.addRate("calls", { amount: 60, per: seconds(60) }, false, NOW);
-  expect(fits(drawn(room, "calls", 1), NOW)).toBe(false);
-  expect(fits(drawn(room, "calls", 1), later(NOW, seconds(1)))).toBe(true);
+  const at = (count: number) => later(NOW, seconds(count));
+  const uses = [
+    { at: at(30), amount: 40 },
+    { at: at(10), amount: 60 },
+  ];
+  room.addRate("calls", { amount: 60, per: seconds(60) }, NOW, uses);
+  expect(fits(drawn(room, "calls", 1), at(30))).toBe(false);
+  expect(fits(drawn(room, "calls", 1), at(31))).toBe(true);
+  expect(fits(drawn(room, "calls", 2), at(31))).toBe(false);
 });

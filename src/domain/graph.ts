@@ -26,6 +26,8 @@ export interface Graph {
   eachNeed(no: TaskNo, visit: (need: TaskNo, kind: EdgeKind) => void): void;
   /** How many tasks `no` waits for. */
   needCount(no: TaskNo): number;
+  /** How many tasks wait for `no`. */
+  dependentCount(no: TaskNo): number;
 }
 
 const AFTER_BIT = 1;
@@ -63,20 +65,32 @@ export function buildGraph(nodes: readonly Node[]): Graph {
     eachDependent: each(dependentStarts, dependents),
     eachNeed: each(needStarts, needs),
     needCount: (no) => (needStarts[no + 1] as number) - (needStarts[no] as number),
+    dependentCount: (no) => (dependentStarts[no + 1] as number) - (dependentStarts[no] as number),
   };
 }
 
 /** An edge is the other end's number and a bit for its kind. A need named twice, or in both lists, counts once, as the stricter. */
-function collectNeeds(node: Node, numbers: ReadonlyMap<TaskId, TaskNo>, edges: number[]): void {
-  const seen = new Set<TaskNo>();
-  const add = (id: TaskId, bit: number): void => {
-    const no = numbers.get(id);
-    if (no === undefined || seen.has(no)) return;
-    seen.add(no);
-    edges.push((no << 1) | bit);
-  };
-  for (const id of node.needs) add(id, 0);
-  for (const id of node.after) add(id, AFTER_BIT);
+function collectNeeds({ needs, after }: Node, numbers: ReadonlyMap<TaskId, TaskNo>, edges: number[]): void {
+  const from = edges.length;
+  // Looking through a few is cheaper than keeping a set; looking through many is not.
+  const seen = needs.length + after.length > FEW ? new Set<TaskNo>() : undefined;
+  for (const id of needs) addNeed(numbers.get(id), 0, edges, from, seen);
+  for (const id of after) addNeed(numbers.get(id), AFTER_BIT, edges, from, seen);
+}
+
+const FEW = 16;
+
+function addNeed(
+  no: TaskNo | undefined,
+  bit: number,
+  edges: number[],
+  from: number,
+  seen: Set<TaskNo> | undefined,
+): void {
+  if (no === undefined || seen?.has(no)) return;
+  if (seen !== undefined) seen.add(no);
+  else for (let at = from; at < edges.length; at++) if ((edges[at] as number) >> 1 === no) return;
+  edges.push((no << 1) | bit);
 }
 
 function reverse(needStarts: Int32Array, needs: Int32Array, dependentStarts: Int32Array): Int32Array {

@@ -48,5 +48,8 @@ export function systemClock(): Clock {
 export const sleep = (clock: Clock, span: Millis): Promise<void> =>
   new Promise((resolve) => void clock.at(instant(clock.now() + span), resolve));
 
-/** Kept when every promise that could go on has gone on: the platform runs them all before its next task. */
-export const promisesDrained = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+/**
+ * Kept when every promise that could go on has gone on: asked for from within one, the platform's next tick comes only then. A
+ * turn of its loop would do as well, and cost a fifth of a long simulation.
+ */
+export const promisesDrained = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

@@ -6,6 +6,7 @@ import { Deadlines } from "../decide/deadlines.ts";
 import { Dispatcher, type DispatcherOptions } from "../decide/dispatcher.ts";
 import { judgeRun } from "../decide/finish.ts";
 import { lessonsOf } from "../decide/lessons.ts";
+import { LookAhead, type Policy } from "../decide/look-ahead.ts";
 import { PRESSURE_POLICY, type PressureLimits, pressureMode } from "../decide/pressure.ts";
 import { nextDeadline, overdue } from "../decide/timeouts.ts";
 import { UserError } from "../domain/errors.ts";
@@ -42,6 +43,8 @@ export interface FloorOptions extends DispatcherOptions {
   readonly heartbeat?: Millis;
   /** How full the queue may be before less is done at once. Never too full when absent. */
   readonly pressure?: PressureLimits;
+  /** How the order within a run is found; `auto` when absent. */
+  readonly policy?: Policy;
 }
 
 /** How long what is not urgent may wait for the next commit. */
@@ -58,6 +61,7 @@ export class Floor {
   readonly #deps: FloorDeps;
   readonly #journal: Journal;
   readonly #deadlines: Deadlines;
+  readonly #lookAhead: LookAhead;
   readonly #loop: Loop;
   readonly #ttl: Millis;
   readonly #heartbeat: Millis;
@@ -79,6 +83,8 @@ export class Floor {
     this.#ttl = options.leaseTtl ?? LEASE_TTL;
     this.#heartbeat = options.heartbeat ?? HEARTBEAT_INTERVAL;
     this.dispatcher = new Dispatcher(options);
+    const { policy = "auto" } = options;
+    this.#lookAhead = new LookAhead({ dispatcher: this.dispatcher, policy, now: () => clock.now() });
     this.#journal = new Journal(this.world, (change) => this.#observe(change));
     this.#deadlines = new Deadlines((_, task) => nextDeadline(task, this.attempts.signs(task), this.#patience));
     this.attempts = new Attempts({
@@ -249,6 +255,7 @@ export class Floor {
 
   #dispatch(turn: Turn): void {
     for (const { run, task, news } of this.dispatcher.age(turn.now)) this.#journal.ofTask(run, task, news, turn.now);
+    this.#lookAhead.consider(turn.now);
     for (let next = this.dispatcher.next(turn.now); next !== undefined; next = this.dispatcher.next(turn.now)) {
       const { run, task, worker, evidence } = next;
       const deadline = later(turn.now, this.#ttl);

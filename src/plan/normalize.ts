@@ -135,6 +135,7 @@ function baseOf(defaults: DefaultsInput, problems: Problems): Base {
     retry: merged(SPEC_DEFAULTS.retry, defaults.retry),
     timeout: timeoutOf(SPEC_DEFAULTS.timeout, defaults.timeout, problems),
     ...(defaults.title !== undefined && { title: defaults.title }),
+    ...(defaults.provider !== undefined && { provider: defaults.provider }),
     ...(defaults.cwd !== undefined && { cwd: defaults.cwd }),
     ...(defaults.progress !== undefined && { progress: defaults.progress }),
     ...(defaults.estimate !== undefined && { estimate: defaults.estimate }),
@@ -168,6 +169,8 @@ function specOf(id: TaskId, input: TaskInput, base: Base, problems: Problems): T
   };
   const title = input.title ?? base.title;
   if (title !== undefined) spec.title = title;
+  const provider = input.provider ?? base.provider;
+  if (provider !== undefined) spec.provider = provider;
   const cwd = input.cwd ?? base.cwd;
   if (cwd !== undefined) spec.cwd = cwd;
   const progress = input.progress ?? base.progress;

@@ -24,6 +24,10 @@ export interface Plan {
   readonly resources: Amounts;
   /** Capacities that come back with time; tasks ask for amounts of them under the same name. */
   readonly rates: Rates;
+  /** Its share among the plans it competes with; 1 when absent. */
+  readonly weight?: number;
+  /** Whom it belongs to. */
+  readonly tenant?: string;
   /** In submit order, which is the order of the file. */
   readonly tasks: readonly TaskSpec[];
   readonly graph: Graph;
@@ -120,7 +124,14 @@ function headOf(input: PlanInput, file: string): Omit<Plan, "tasks" | "graph"> {
     else rates[name] = capacity;
   }
   const name = input.name ?? nameOf(file);
-  return { name, ...(input.description !== undefined && { description: input.description }), resources, rates };
+  return {
+    name,
+    resources,
+    rates,
+    ...(input.description !== undefined && { description: input.description }),
+    ...(input.weight !== undefined && { weight: input.weight }),
+    ...(input.tenant !== undefined && { tenant: input.tenant }),
+  };
 }
 
 /** The file's own name, without folders and ending. */

@@ -19,6 +19,14 @@ export const id: Schema<TaskId> = text({
   code: "id",
 });
 
+/** A word that several plans or tasks can agree on. */
+export const name: Schema<string> = text({
+  expects: "a name",
+  rules: ID_EXPECTS,
+  parse: (raw) => (isId(raw) ? raw : undefined),
+  json: { pattern: ID_PATTERN },
+});
+
 /** What nobody should see in a name: control characters, and marks that turn the direction of the text around them. */
 const UNSEEN = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u;
 

@@ -30,11 +30,13 @@ import {
   idRule,
   labelRule,
   line,
+  name,
   path,
 } from "./scalars.ts";
 
 const POSITIVE = millis(1);
 const MATRIX_VALUES_MAX = 1_000;
+const WEIGHT_MAX = 1_000;
 
 const shell = string({ min: 1, max: ARGUMENT_MAX })
   .where((raw) => raw.trim() !== "", "a shell command")
@@ -109,6 +111,9 @@ const COMMON = {
   resources: amounts
     .describe("What the task uses while it runs: cpu, memory, gpu, and names from the plan's resources.")
     .optional(),
+  provider: name
+    .describe("The service the task depends on. One that keeps failing is left alone for a while, for all who name it.")
+    .optional(),
   reads: list(path).describe("Paths, prefixes and globs the task reads.").optional(),
   writes: list(path)
     .describe("Paths, prefixes and globs the task writes. Tasks that touch the same file never run at the same time.")
@@ -178,6 +183,12 @@ export const planShape = object(
     $schema: string({ max: 2_000 }).describe("Where the JSON Schema is, for editors.").optional(),
     name: line(200).describe("What the plan is called; the name of the file unless given.").optional(),
     description: string({ max: 65_536 }).describe("What the plan is for.").optional(),
+    weight: integer({ min: 1, max: WEIGHT_MAX })
+      .describe("How much the plan gets when several share the workers: 2 gets twice as much as 1. 1 unless given.")
+      .optional(),
+    tenant: name
+      .describe("Whom the plan belongs to. Tenants share evenly, and the plans of one share what it gets by weight.")
+      .optional(),
     resources: capacities
       .describe("Named capacities that tasks share: slots (claude: 2), rates (tokens: 400k/min), cpu and memory.")
       .optional(),

@@ -1,7 +1,8 @@
 /** Time that passes only when nothing is left to do. One order of calls, so one history. */
 import { type Instant, instant } from "../domain/time.ts";
-import type { Clock, Timer } from "../effects/clock.ts";
+import { type Clock, promisesDrained, type Timer } from "../effects/clock.ts";
 import { Heap } from "../std/heap.ts";
+import { invariant } from "../std/invariant.ts";
 
 interface Alarm {
   readonly at: Instant;
@@ -35,6 +36,18 @@ export class VirtualClock implements Clock {
     this.#soon.push(then);
   }
 
+  /** Lets time pass until the promise is kept or broken. */
+  async passUntil<T>(promise: Promise<T>): Promise<T> {
+    let settled = false;
+    const settle = (): void => {
+      settled = true;
+    };
+    promise.then(settle, settle);
+    await this.run(() => settled);
+    invariant(settled, "what is waited for on virtual time comes while there is something to wait for");
+    return await promise;
+  }
+
   /** Lets everything happen that can, moving time forward from one alarm to the next, until `done` says so or nothing is left. */
   async run(done: () => boolean): Promise<void> {
     await Promise.resolve();
@@ -63,9 +76,3 @@ export class VirtualClock implements Clock {
     }
   }
 }
-
-/**
- * Kept when every promise that could go on has gone on: asked for from within one, the next tick comes only then. A whole turn of
- * the platform's loop would do as well, and costs a fifth of a long simulation.
- */
-const promisesDrained = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

@@ -65,7 +65,7 @@ export async function simulate({ name, specs, site, durations, history }: Simula
   });
   await engine.open();
   const schedule = follow(engine);
-  const run = await clock.keep(
+  const run = await clock.passUntil(
     engine.submit(manifestOf(name, site), specs.map(withoutGate)).then((submitted) => engine.idle(submitted)),
   );
   engine.close();

@@ -3,7 +3,15 @@ import { formatDuration } from "../domain/time.ts";
 import { escapeMarkup } from "./markup.ts";
 import { grouped, percent, plural } from "./moment.ts";
 import { changeOf, type SimulationReport, timelineOfSimulation, type VariantReport } from "./simulation.ts";
-import { boundPhrase, capacityPhrase, changePhrase, closeness, sourcesPhrase, stuckPhrase } from "./simulation-text.ts";
+import {
+  boundPhrase,
+  capacityPhrase,
+  changePhrase,
+  closeness,
+  overTimePhrase,
+  sourcesPhrase,
+  stuckPhrase,
+} from "./simulation-text.ts";
 import { timelinePage } from "./timeline-html.ts";
 
 export function simulationHtml(report: SimulationReport): string {
@@ -15,11 +23,12 @@ export function simulationHtml(report: SimulationReport): string {
 }
 
 function figures(report: SimulationReport): string {
-  const { name, makespan, bound, stalled, tasks, workers, use, resources, sources } = report;
+  const { name, makespan, bound, stalled, tasks, workers, use, resources, sources, overTime } = report;
   const rows: (readonly [string, string])[] = [["Durations", sourcesPhrase(sources)]];
   if (makespan !== undefined && bound !== undefined) {
     rows.unshift(["Lower bound", `${formatDuration(bound.ms)}: ${boundPhrase(bound)} (${closeness(makespan, bound)})`]);
   } else rows.unshift(["Stuck", stuckPhrase(stalled)]);
+  if (overTime.length > 0) rows.push(["Time-outs", overTimePhrase(overTime)]);
   rows.push([
     "Use",
     [
@@ -68,4 +77,4 @@ function changeText({ makespan }: Figures, base: SimulationReport): string {
   return change === undefined ? "" : escapeMarkup(changePhrase(change));
 }
 
-const asPercent = (share: number): string => percent(Math.round(share * 1_000), 1_000);
+const asPercent = (share: number): string => percent(share, 1);

@@ -15,6 +15,9 @@ import {
 import { timelineChart } from "./timeline-text.ts";
 import { amount, names, waitPhrase } from "./wait.ts";
 
+/** More tasks than this are drawn by worker, each with its use. */
+const TASKS_MAX = 60;
+
 interface Room {
   readonly columns: number;
 }
@@ -24,7 +27,7 @@ export function simulationText(report: SimulationReport, { columns }: Room, them
     verdictLines(report, columns),
     blockerLines({ blockers: report.stalled, now: instant(0) }, columns),
     useLines(report, columns),
-    report.schedule.length === 0 ? [] : timelineChart(timelineOfSimulation(report), { columns }),
+    report.schedule.length === 0 ? [] : timelineChart(timelineOfSimulation(report), { columns, tasksMax: TASKS_MAX }),
     variantLines(report, columns),
   ];
   return paintSections(sections, theme, columns);
@@ -92,7 +95,7 @@ export const sourcesPhrase = (sources: Readonly<Record<DurationSource, number>>)
     .map((source) => `${grouped(sources[source])} ${SOURCE_WORDS[source]}`)
     .join(" · ");
 
-const overTimePhrase = (tasks: readonly string[]): string =>
+export const overTimePhrase = (tasks: readonly string[]): string =>
   `would stop ${plural(tasks.length, "task")}, but not here: ${names({ first: tasks.slice(0, 3), total: tasks.length }, (task) => task, 3)}`;
 
 /** More workers than this are shown together. */
@@ -102,9 +105,9 @@ const BAR_WIDTH = 20;
 function useLines({ workers, resources, use, schedule }: SimulationReport, columns: number): Line[] {
   if (schedule.length === 0) return [];
   const each = workers.map((worker): Line[] => useRow(worker.worker, worker.use, plural(worker.tasks, "task")));
-  const all = [useRow("workers", use, plural(workers.length, "worker"))];
+  const all = [useRow("workers", use, `of ${grouped(workers.length)}`)];
   const rows = [
-    ...(workers.length > WORKERS_MAX ? all : each),
+    ...(workers.length > WORKERS_MAX || schedule.length > TASKS_MAX ? all : each),
     ...resources.map((resource): Line[] => useRow(resource.name, resource.use, `of ${capacityPhrase(resource)}`)),
   ];
   return [
@@ -116,7 +119,7 @@ function useLines({ workers, resources, use, schedule }: SimulationReport, colum
 const useRow = (name: string, use: number, detail: string): Line[] => [
   [name],
   barOf(use),
-  [percent(Math.round(use * 1_000), 1_000)],
+  [percent(use, 1)],
   [quiet(detail)],
 ];
 
@@ -127,11 +130,9 @@ function barOf(use: number): Line {
   return [toned("busy", "█".repeat(filled)), quiet("░".repeat(BAR_WIDTH - filled))];
 }
 
-/** `2`, `16GiB`, `400k a minute`. */
-export function capacityPhrase({ name, capacity, per }: ResourceUse): string {
-  const there = amount(name, capacity);
-  return per === undefined ? there : `${there} every ${formatDuration(per)}`;
-}
+/** `2`, `16GiB`, `400,000 every 1m`. */
+export const capacityPhrase = ({ name, capacity, per }: ResourceUse): string =>
+  per === undefined ? amount(name, capacity) : `${grouped(capacity)} every ${formatDuration(per)}`;
 
 function variantLines(report: SimulationReport, columns: number): Line[] {
   const { variants } = report;
@@ -139,33 +140,23 @@ function variantLines(report: SimulationReport, columns: number): Line[] {
   const heads = ["", "makespan", "change", "lower bound", "use"].map((word): Line => [quiet(word)]);
   const rows = [
     variantRow("as it is", report, undefined),
-    ...variants.map((each) => variantRow(each.whatIf, each, report)),
+    ...variants.map((each) => variantRow(each.whatIf, each, changeOf(each.makespan, report.makespan))),
   ];
   const right = { align: "right" } as const;
+  const never = variants.filter(({ makespan }) => makespan === undefined);
   return [
     [strong("What if")],
-    ...table([heads, ...rows], {
-      columns: [{ shrinkTo: 12 }, right, right, right, right, { shrinkTo: 12 }],
-      width: columns,
-    }),
+    ...table([heads, ...rows], { columns: [{ shrinkTo: 12 }, right, right, right, right], width: columns }),
+    ...never.map(({ whatIf, stalled }): Line => [toned("warn", `  ${whatIf}: ${stuckPhrase(stalled)}`)]),
   ];
 }
 
-type Figures = Pick<VariantReport, "makespan" | "bound" | "use" | "stalled">;
+type Figures = Pick<VariantReport, "makespan" | "bound" | "use">;
 
-function variantRow(name: string, figures: Figures, base: SimulationReport | undefined): Line[] {
-  const { makespan, bound, use, stalled } = figures;
-  if (makespan === undefined || bound === undefined) {
-    return [[name], [toned("warn", "never")], [], [], [], [toned("warn", stuckPhrase(stalled))]];
-  }
-  return [
-    [name],
-    [formatDuration(makespan)],
-    base === undefined ? [] : [changeSpan(changeOf(makespan, base.makespan))],
-    [formatDuration(bound.ms)],
-    [percent(Math.round(use * 1_000), 1_000)],
-  ];
-}
+const variantRow = (name: string, { makespan, bound, use }: Figures, change: number | undefined): Line[] =>
+  makespan === undefined || bound === undefined
+    ? [[name], [toned("warn", "never")]]
+    : [[name], [formatDuration(makespan)], [changeSpan(change)], [formatDuration(bound.ms)], [percent(use, 1)]];
 
 /** What stands in the way of what cannot be finished, in a few words. */
 export function stuckPhrase(stalled: VariantReport["stalled"]): string {

@@ -1,5 +1,5 @@
 /** Why something waits, in words: a phrase for lists, a sentence for one task, and an object for programs. */
-import type { Holder, Shortage, Some, TaskGlimpse, Wait, WaitReason } from "../domain/explanation.ts";
+import type { Holder, RateShortage, Shortage, Some, TaskGlimpse, Wait, WaitReason } from "../domain/explanation.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import { formatBytes } from "../domain/size.ts";
 import type { ParkReason } from "../domain/task.ts";
@@ -15,7 +15,10 @@ export const REASON_TITLES: Readonly<Record<WaitReason, string>> = {
   paused: "paused",
   "backing-off": "backing off",
   "no-match": "impossible here",
+  backpressure: "held back, the queue is full",
+  "breaker-open": "for a service that fails",
   hazard: "for files",
+  "rate-limited": "for a rate to fill up",
   resources: "for resources",
   capacity: "for a worker",
   parked: "parked",
@@ -44,8 +47,15 @@ export function waitPhrase(wait: Wait, now: Instant): string {
         ...wait.tooMuch.map(tooMuchPhrase),
       ].join(", ");
     case "hazard":
-      return `${wait.path} is in use by ${wait.holder.task}`;
+      return `${wait.path} is ${holds(wait.holder)} ${wait.holder.task}`;
+    case "backpressure":
+      return `${pressureNumbers(wait)}: ${wait.deferred ? "more urgent work first" : `only ${wait.allowed} at once`}`;
+    case "breaker-open":
+      return `${wait.provider} failed ${plural(wait.failures, "time")}${wait.until === undefined ? ", being tried" : `, tried again in ${formatDuration(between(now, wait.until))}`}`;
+    case "rate-limited":
+      return `${wait.rates.map(({ name, asked, level }) => `${name}: asks ${asked}, ${Math.floor(level)} there`).join("; ")}, filled in ${formatDuration(between(now, wait.until))}`;
     case "resources":
+      if (wait.reservedFor !== undefined) return `kept for ${wait.reservedFor.task}`;
       return wait.short
         .map(({ name, asked, free }) => `${name}: asks ${amount(name, asked)}, ${amount(name, free)} free`)
         .join("; ");
@@ -79,9 +89,30 @@ export function waitSentence(wait: Wait, now: Instant): string {
       return `can never start here: ${waitPhrase(wait, now)}.`;
     case "hazard": {
       const holder = glimpsePhrase(wait.holder, now);
-      return `waits for files: it would ${HAZARD_VERBS[wait.kind][0]} ${wait.path}, which ${holder} ${HAZARD_VERBS[wait.kind][1]}.`;
+      const [own, other] = HAZARD_VERBS[wait.kind];
+      if (wait.holder.state === "ready") {
+        return `waits for files: it would ${own} ${wait.path}, which is kept for ${holder}, who has waited for too long.`;
+      }
+      return `waits for files: it would ${own} ${wait.path}, which ${holder} ${other}.`;
     }
+    case "backpressure": {
+      const then = wait.deferred
+        ? "only more urgent work is started until it is shorter"
+        : `only ${wait.allowed} may run at once until it is shorter, and ${wait.out} do`;
+      return `is held back: the queue is too full (${pressureNumbers(wait)}), so ${then}.`;
+    }
+    case "breaker-open": {
+      const failed = `${wait.provider} failed ${plural(wait.failures, "time")} in a row`;
+      if (wait.until === undefined) return `waits until a few others have tried ${wait.provider}: ${failed}.`;
+      return `waits because ${failed}: it is left alone for another ${formatDuration(between(now, wait.until))}. This costs no attempt.`;
+    }
+    case "rate-limited":
+      return `waits for a rate to fill up: ${wait.rates.map(ratePhrase).join("; ")}. That is enough in ${formatDuration(between(now, wait.until))}.`;
     case "resources":
+      if (wait.reservedFor !== undefined) {
+        const kept = wait.short.map(({ name, asked, free }) => `${amount(name, asked)} ${name}, ${amount(name, free)} to spare`);
+        return `waits, because what is free is kept for ${glimpsePhrase(wait.reservedFor, now)}, who has waited for too long (it asks for ${kept.join("; ")}).`;
+      }
       return `waits for resources: ${wait.short.map((short) => shortagePhrase(short, now)).join("; ")}.`;
     case "capacity":
       if (wait.workers === 0) return "is ready, but no scheduler is running.";
@@ -126,6 +157,16 @@ export function names<T>({ first, total }: Some<T>, as: (each: T) => string, mos
   return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
 }
 
+/** A task that is not out yet holds nothing: what it waits for is kept for it. */
+const holds = ({ state }: TaskGlimpse): string => (state === "ready" ? "kept for" : "in use by");
+
+const pressureNumbers = ({ mode, queued, depth }: Extract<Wait, { reason: "backpressure" }>): string =>
+  `${mode} pressure, ${queued} of ${depth} queued`;
+
+function ratePhrase({ name, asked, level, capacity, per }: RateShortage): string {
+  return `it asks for ${asked} ${name}, ${Math.floor(level)} of ${capacity} is there, and ${capacity} come every ${formatDuration(per)}`;
+}
+
 /** An amount of a resource, in the unit people think in. */
 export function amount(name: string, value: number): string {
   if (name === "memory") return formatBytes(value);
@@ -146,15 +187,28 @@ export function waitJson(wait: Wait): object {
     case "hazard":
       return { ...wait, holder: glimpseJson(wait.holder) };
     case "resources":
-      return { reason: wait.reason, short: wait.short.map(shortageJson) };
+      return {
+        reason: wait.reason,
+        short: wait.short.map(shortageJson),
+        ...(wait.reservedFor !== undefined && { reserved_for: glimpseJson(wait.reservedFor) }),
+      };
     case "no-match":
       return { reason: wait.reason, missing: wait.missing, too_much: wait.tooMuch };
     case "parked":
       return { reason: wait.reason, why: wait.why, since: iso(wait.since) };
     case "paused":
       return { reason: wait.reason, ...wait.asked };
+    case "breaker-open":
+      return { ...wait, ...(wait.until !== undefined && { until: iso(wait.until) }) };
+    case "rate-limited":
+      return {
+        reason: wait.reason,
+        rates: wait.rates.map(({ at, per, ...rate }) => ({ ...rate, per_ms: per, at: iso(at) })),
+        until: iso(wait.until),
+      };
     case "gate":
     case "capacity":
+    case "backpressure":
       return wait;
     default:
       return unreachable(wait);

@@ -113,12 +113,26 @@ function gateWords(gate: Gate, now: Instant): readonly [string, string] {
       const numbers = `asks for ${amount(name, asked)}, ${amount(name, free)} of ${amount(name, capacity)} free`;
       return [name, scope === "plan" ? `${numbers} in this plan` : numbers];
     }
+    case "rate": {
+      const { name, asked, level, capacity, per } = gate;
+      return [name, `asks for ${asked}, ${Math.floor(level)} of ${capacity} there, ${capacity} every ${formatDuration(per)}`];
+    }
+    case "service": {
+      const failed = gate.failures === 0 ? "no failures" : `${plural(gate.failures, "failure")} in a row`;
+      return [gate.provider, `${SERVICE_WORDS[gate.state]}, ${failed}`];
+    }
+    case "pressure":
+      return ["pressure", `${gate.mode}, ${gate.queued} of ${gate.depth} queued`];
+    case "reservation":
+      return ["reservation", gate.open ? `does not delay ${gate.for}` : `would delay ${gate.for}, who has waited for too long`];
     case "workers":
       return ["workers", gate.total === 0 ? "no scheduler is running" : `${gate.idle} of ${gate.total} idle`];
     default:
       return unreachable(gate);
   }
 }
+
+const SERVICE_WORDS = { closed: "in use", open: "left alone", "half-open": "being tried" } as const;
 
 const fileWords = ({ reads, writes }: { reads: number; writes: number }): string =>
   [reads > 0 ? `${reads} read` : "", writes > 0 ? `${writes} written` : ""].filter((part) => part !== "").join(", ");
@@ -160,8 +174,9 @@ const sameTasks = (a: { total: number; first: readonly { task: string }[] }, b: 
 
 const ESTIMATE_WORDS = {
   plan: "from the plan",
+  history: "what it took in earlier runs",
   observed: "what tasks of this run took so far",
-  typical: "what the plan says of other tasks",
+  typical: "what is known of other tasks",
 } as const;
 
 function unblockWords({ at, from }: Unblock, now: Instant, { timeZone }: Theme): string {
@@ -170,6 +185,10 @@ function unblockWords({ at, from }: Unblock, now: Instant, { timeZone }: Theme):
   switch (from) {
     case "back-off":
       return when;
+    case "rate":
+      return `${when}, if nobody else takes of the rate`;
+    case "breaker":
+      return `${when}, when the service is tried again`;
     case "estimate":
       return `${when}, by the estimate of what runs`;
     case "time-out":
@@ -208,6 +227,10 @@ function nextCommands({ wait, state, task, roots, because }: Explanation): [stri
       const holder = wait.short[0]?.holders.first[0];
       return holder === undefined ? [] : [[`rota logs ${holder.task} -f`, `watch who holds ${wait.short[0]?.name}`]];
     }
+    case "backpressure":
+      return [["rota status", "what the queue is full of"]];
+    case "breaker-open":
+    case "rate-limited":
     case "paused":
       return [];
     case undefined:

@@ -1,0 +1,144 @@
+/** What is left of a run as look-ahead sees it: flat arrays, so that playing it through costs microseconds. */
+import { type TaskNo, taskNo } from "../domain/graph.ts";
+import { type Run, taskOf } from "../domain/run.ts";
+import { isHeld, isTerminal, type Task } from "../domain/task.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { Draw } from "./room.ts";
+import type { Shape } from "./shapes.ts";
+
+/** What runs now comes first; the others follow, each after everything it waits for. */
+export interface Outlook {
+  readonly size: number;
+  /** How many of the tasks are running. */
+  readonly running: number;
+  /** The numbers of the tasks in their run. */
+  readonly numbers: Int32Array;
+  /** How long each is believed to take from now on, in milliseconds. */
+  readonly costs: Float64Array;
+  /** The longest way from the beginning of each to the end. */
+  readonly tails: Float64Array;
+  /** How many of the others each still waits for. */
+  readonly unmet: Int32Array;
+  /** Who waits for a task: `dependents` from `starts[task]` up to `starts[task + 1]`. */
+  readonly starts: Int32Array;
+  readonly dependents: Int32Array;
+  /** How many kinds of things can run short, how much of each is free, and what each task asks for, task by task. */
+  readonly kinds: number;
+  readonly free: Float64Array;
+  readonly asks: Float64Array;
+}
+
+/** What must be known of a run besides the dispatcher's own books. */
+export interface Prospect {
+  readonly run: Run;
+  /** All its tasks, each after everything it waits for. */
+  readonly forward: Int32Array;
+  /** Believed durations by task number, in milliseconds. */
+  readonly costs: Float64Array;
+}
+
+/** A task that has taken longer than was believed is believed to take this share of its time so far again. */
+const OVERDUE_SHARE = 0.2;
+
+/** Left out is what waits for a person, and everything behind it. */
+export function outlookOf({ run, forward, costs }: Prospect, dispatcher: Dispatcher, now: Instant): Outlook {
+  const tasks = tasksAhead(run, forward, dispatcher);
+  const size = tasks.length;
+  const places = new Map<TaskNo, number>(tasks.map(({ no }, place) => [no, place]));
+  const believed = Float64Array.from(tasks, (task) => remaining(task, costs[task.no] as number, now));
+  const unmet = new Int32Array(size);
+  const starts = new Int32Array(size + 1);
+  const dependents: number[] = [];
+  for (const [place, { no }] of tasks.entries()) {
+    run.graph.eachDependent(no, (dependent) => {
+      const other = places.get(dependent);
+      if (other === undefined) return;
+      dependents.push(other);
+      unmet[other] = (unmet[other] as number) + 1;
+    });
+    starts[place + 1] = dependents.length;
+  }
+  const edges = Int32Array.from(dependents);
+  return {
+    size,
+    running: tasks.filter(({ status }) => isHeld(status)).length,
+    numbers: Int32Array.from(tasks, ({ no }) => no),
+    costs: believed,
+    tails: tailsOf(believed, starts, edges),
+    unmet,
+    starts,
+    dependents: edges,
+    ...demandsOf(
+      tasks.map((task) => dispatcher.shapeOf(run, task)),
+      dispatcher,
+    ),
+  };
+}
+
+function tasksAhead(run: Run, forward: Int32Array, dispatcher: Dispatcher): readonly Task[] {
+  const running: Task[] = [];
+  const others: Task[] = [];
+  const ahead = new Set<TaskNo>();
+  for (const no of forward) {
+    const task = taskOf(run, taskNo(no));
+    if (!isAhead(run, task, ahead, dispatcher)) continue;
+    ahead.add(task.no);
+    (isHeld(task.status) ? running : others).push(task);
+  }
+  return [...running, ...others];
+}
+
+function isAhead(run: Run, task: Task, ahead: ReadonlySet<TaskNo>, dispatcher: Dispatcher): boolean {
+  const { state } = task.status;
+  if (isTerminal(state) || state === "parked" || (task.spec.gate !== undefined && !task.approved)) return false;
+  if (!dispatcher.isPossible(dispatcher.shapeOf(run, task))) return false;
+  let isReachable = true;
+  run.graph.eachNeed(task.no, (need) => {
+    if (!ahead.has(need) && !isTerminal(taskOf(run, need).status.state)) isReachable = false;
+  });
+  return isReachable;
+}
+
+function remaining({ status }: Task, cost: number, now: Instant): number {
+  if (!isHeld(status)) return cost;
+  const spent = now - status.since;
+  return cost > spent ? cost - spent : spent * OVERDUE_SHARE;
+}
+
+/** Whoever waits for a task comes after it, so from the last to the first every tail is known when it is asked for. */
+function tailsOf(costs: Float64Array, starts: Int32Array, dependents: Int32Array): Float64Array {
+  const tails = costs.slice();
+  for (let task = costs.length - 1; task >= 0; task--) {
+    let longest = 0;
+    for (let at = starts[task] as number; at < (starts[task + 1] as number); at++) {
+      longest = Math.max(longest, tails[dependents[at] as number] as number);
+    }
+    tails[task] = (tails[task] as number) + longest;
+  }
+  return tails;
+}
+
+/** Several machines are taken for one that has everything they have. What fills up again by itself is taken to last. */
+function demandsOf(shapes: readonly Shape[], dispatcher: Dispatcher): Pick<Outlook, "kinds" | "free" | "asks"> {
+  const kindOf = new Map<string, number>([["workers", 0]]);
+  for (const shape of new Set(shapes)) {
+    for (const { pot } of drawsOf(shape)) if (!kindOf.has(pot.name)) kindOf.set(pot.name, kindOf.size);
+  }
+  const kinds = kindOf.size;
+  const free = new Float64Array(kinds);
+  free[0] = Math.min(dispatcher.idle, dispatcher.allowed - dispatcher.out);
+  for (const pot of dispatcher.pots()) {
+    const kind = kindOf.get(pot.name);
+    if (kind !== undefined) free[kind] = (free[kind] as number) + pot.free;
+  }
+  const asks = new Float64Array(shapes.length * kinds);
+  for (const [place, shape] of shapes.entries()) {
+    asks[place * kinds] = 1;
+    for (const { pot, amount } of drawsOf(shape)) asks[place * kinds + (kindOf.get(pot.name) as number)] = amount;
+  }
+  return { kinds, free, asks };
+}
+
+const drawsOf = ({ own, spots }: Shape): readonly Draw[] =>
+  [...own, ...(spots[0]?.draws ?? [])].filter(({ pot }) => pot.refill === undefined);

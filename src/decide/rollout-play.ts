@@ -1,0 +1,170 @@
+/** Plays what is left of a run through in one order: whatever fits is begun, in that order, whenever something has ended. */
+import type { Outlook } from "./outlook.ts";
+
+export interface Order {
+  /** The tasks of the outlook, the first to go first. */
+  readonly tasks: Int32Array;
+  /** Where in `tasks` each stands. */
+  readonly places: Int32Array;
+}
+
+/** The higher rank first; among equals the one that comes first in the outlook. */
+export function orderBy(ranks: Float64Array): Order {
+  const tasks = new Int32Array(ranks.length);
+  for (let task = 0; task < tasks.length; task++) tasks[task] = task;
+  tasks.sort((a, b) => (ranks[b] as number) - (ranks[a] as number) || a - b);
+  const places = new Int32Array(tasks.length);
+  for (let at = 0; at < tasks.length; at++) places[tasks[at] as number] = at;
+  return { tasks, places };
+}
+
+/** Plays of one outlook, one after the other, in the same arrays. */
+export class Player {
+  readonly #outlook: Outlook;
+  readonly #unmet: Int32Array;
+  readonly #free: Float64Array;
+  /** Places of the tasks that could begin, in order. */
+  readonly #ready: Int32Array;
+  #waiting = 0;
+  readonly #out: Ends;
+
+  constructor(outlook: Outlook) {
+    const { size, kinds } = outlook;
+    this.#outlook = outlook;
+    this.#unmet = new Int32Array(size);
+    this.#free = new Float64Array(kinds);
+    this.#ready = new Int32Array(size);
+    this.#out = new Ends(size);
+  }
+
+  /** How long everything takes in this order. Infinity as soon as it is clear that this is not less than `bound`. */
+  play(order: Order, bound: number): number {
+    this.#begin(order);
+    for (let now = 0; ; ) {
+      if (!this.#dispatch(order, now, bound)) return Number.POSITIVE_INFINITY;
+      if (this.#out.size === 0) return now;
+      now = this.#out.next();
+      if (now >= bound) return Number.POSITIVE_INFINITY;
+      // Everything that ends at one moment has ended before anything is begun.
+      do this.#end(order, this.#out.pop());
+      while (this.#out.size > 0 && this.#out.next() === now);
+    }
+  }
+
+  #begin({ tasks }: Order): void {
+    const { size, running, costs, unmet, free } = this.#outlook;
+    this.#unmet.set(unmet);
+    this.#free.set(free);
+    this.#out.clear();
+    this.#waiting = 0;
+    for (let task = 0; task < running; task++) this.#out.push(task, costs[task] as number);
+    for (let at = 0; at < size; at++) {
+      const task = tasks[at] as number;
+      if (task >= running && unmet[task] === 0) this.#ready[this.#waiting++] = at;
+    }
+  }
+
+  #dispatch({ tasks }: Order, now: number, bound: number): boolean {
+    const { costs, tails } = this.#outlook;
+    const ready = this.#ready;
+    let kept = 0;
+    for (let at = 0; at < this.#waiting; at++) {
+      const place = ready[at] as number;
+      const task = tasks[place] as number;
+      if (!this.#fits(task)) {
+        ready[kept++] = place;
+        continue;
+      }
+      if (now + (tails[task] as number) >= bound) return false;
+      this.#take(task, -1);
+      this.#out.push(task, now + (costs[task] as number));
+    }
+    this.#waiting = kept;
+    return true;
+  }
+
+  #end({ places }: Order, task: number): void {
+    const { starts, dependents } = this.#outlook;
+    this.#take(task, 1);
+    for (let at = starts[task] as number; at < (starts[task + 1] as number); at++) {
+      const dependent = dependents[at] as number;
+      this.#unmet[dependent] = (this.#unmet[dependent] as number) - 1;
+      if (this.#unmet[dependent] === 0) this.#line(places[dependent] as number);
+    }
+  }
+
+  #line(place: number): void {
+    const ready = this.#ready;
+    let at = this.#waiting++;
+    for (; at > 0 && (ready[at - 1] as number) > place; at--) ready[at] = ready[at - 1] as number;
+    ready[at] = place;
+  }
+
+  #fits(task: number): boolean {
+    const { kinds, asks } = this.#outlook;
+    for (let kind = 0, at = task * kinds; kind < kinds; kind++, at++) {
+      if ((asks[at] as number) > (this.#free[kind] as number)) return false;
+    }
+    return true;
+  }
+
+  #take(task: number, sign: 1 | -1): void {
+    const { kinds, asks } = this.#outlook;
+    for (let kind = 0, at = task * kinds; kind < kinds; kind++, at++) {
+      this.#free[kind] = (this.#free[kind] as number) + sign * (asks[at] as number);
+    }
+  }
+}
+
+/** What is out, the soonest end first: a heap of numbers, since one of objects would be most of a play's cost. */
+class Ends {
+  readonly #tasks: Int32Array;
+  readonly #ends: Float64Array;
+  size = 0;
+
+  constructor(capacity: number) {
+    this.#tasks = new Int32Array(capacity);
+    this.#ends = new Float64Array(capacity);
+  }
+
+  clear(): void {
+    this.size = 0;
+  }
+
+  next(): number {
+    return this.#ends[0] as number;
+  }
+
+  push(task: number, end: number): void {
+    let hole = this.size++;
+    while (hole > 0) {
+      const above = (hole - 1) >> 1;
+      if ((this.#ends[above] as number) <= end) break;
+      this.#move(above, hole);
+      hole = above;
+    }
+    this.#tasks[hole] = task;
+    this.#ends[hole] = end;
+  }
+
+  pop(): number {
+    const first = this.#tasks[0] as number;
+    const last = --this.size;
+    const end = this.#ends[last] as number;
+    let hole = 0;
+    for (let below = 1; below < last; below = 2 * hole + 1) {
+      if (below + 1 < last && (this.#ends[below + 1] as number) < (this.#ends[below] as number)) below++;
+      if ((this.#ends[below] as number) >= end) break;
+      this.#move(below, hole);
+      hole = below;
+    }
+    this.#tasks[hole] = this.#tasks[last] as number;
+    this.#ends[hole] = end;
+    return first;
+  }
+
+  #move(from: number, to: number): void {
+    this.#tasks[to] = this.#tasks[from] as number;
+    this.#ends[to] = this.#ends[from] as number;
+  }
+}
