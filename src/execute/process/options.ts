@@ -8,7 +8,7 @@ import type { Orphans } from "./messages.ts";
 export interface ProcessOptions {
   /** Variables of the scheduler's environment that tasks get besides the usual ones. A name may end in `*`. */
   readonly passEnv: readonly string[];
-  /** Niceness by priority; where the system refuses it, the task runs without. */
+  /** Niceness by priority; where the system refuses it, the task runs without. Only those below normal give way: a command should be as fast as by hand. */
   readonly nice: Readonly<Record<Priority, number>>;
   /** Between asking a task to end and killing it, where the caller does not say: at disposal, sweeps, and after a lost scheduler. */
   readonly grace: Millis;
@@ -26,7 +26,7 @@ export interface ProcessOptions {
 
 export const PROCESS_DEFAULTS: ProcessOptions = {
   passEnv: [],
-  nice: { critical: 0, high: 2, normal: 5, low: 10 },
+  nice: { critical: 0, high: 0, normal: 0, low: 10 },
   grace: seconds(5),
   leftoverGrace: seconds(1),
   lease: LEASE_TTL,
