@@ -154,7 +154,7 @@ function follow(engine: Engine, { parties, look }: Contest): readonly Stay[] {
     if (look === undefined) return;
     const runs = [...engine.world.runs.values()].sort((a, b) => partyOf(a) - partyOf(b));
     const now = (events.at(-1)?.at ?? 0) as Instant;
-    look({ now, runs, given, out, reserved: engine.dispatcher.reserved(now) !== undefined });
+    look({ now, runs, given, out, reserved: engine.dispatcher.reservation.current(now) !== undefined });
   });
   return stays;
 }

@@ -1,6 +1,7 @@
 /** F6: dominant resource fairness. Everything starts at one moment and nothing ends, so that what is held is the allocation. */
-import { type Random, seededRandom } from "../../src/effects/random.ts";
+
 import type { Amounts } from "../../src/domain/spec.ts";
+import { type Random, seededRandom } from "../../src/effects/random.ts";
 import { type Contest, contest, type Party, type Stay, type Work } from "./contest.ts";
 import { dominantShare } from "./measures.ts";
 

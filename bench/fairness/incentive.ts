@@ -1,6 +1,7 @@
 /** F4 and the end of F5: sharing leaves nobody worse off than a machine of their own, and strict priorities starve nobody for ever. */
-import { seededRandom } from "../../src/effects/random.ts";
+
 import { seconds } from "../../src/domain/time.ts";
+import { seededRandom } from "../../src/effects/random.ts";
 import { contest, type Party, type Work } from "./contest.ts";
 import { WEIGHTS } from "./scenarios.ts";
 

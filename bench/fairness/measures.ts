@@ -32,7 +32,9 @@ export function windowShares(service: readonly Float64Array[], cellsPerWindow: n
   const cells = service[0]?.length ?? 0;
   const windows: number[][] = [];
   for (let first = 0; first + cellsPerWindow <= cells; first++) {
-    const sums = service.map((mine) => mine.subarray(first, first + cellsPerWindow).reduce((sum, each) => sum + each, 0));
+    const sums = service.map((mine) =>
+      mine.subarray(first, first + cellsPerWindow).reduce((sum, each) => sum + each, 0),
+    );
     const all = sums.reduce((sum, each) => sum + each, 0);
     if (all > 0) windows.push(sums.map((each) => each / all));
   }

@@ -18,7 +18,7 @@ const AWAY = 1;
 export async function measureReturn(): Promise<ReturnFigures> {
   const perWindow = (WORKERS * WINDOW_MS) / 1_000;
   const parties = WEIGHTS.map((weight, at): Party => {
-    const count = Math.ceil(((weight / 100) * perWindow) * 20);
+    const count = Math.ceil((weight / 100) * perWindow * 20);
     const first = at === AWAY ? Math.ceil((weight / 100) * perWindow) : count;
     return {
       weight,
@@ -38,9 +38,7 @@ export async function measureReturn(): Promise<ReturnFigures> {
   const third = windowShares(service, 1)[2] as number[];
   return {
     error: Math.abs((third[AWAY] as number) - (targets[AWAY] as number)),
-    least: Math.min(
-      ...service.flatMap((mine, at) => [(mine[0] as number) / due(at), (mine[1] as number) / due(at)]),
-    ),
+    least: Math.min(...service.flatMap((mine, at) => [(mine[0] as number) / due(at), (mine[1] as number) / due(at)])),
   };
 }
 

@@ -34,7 +34,12 @@ const CELLS = 10;
 const TASKS_MIN = 50;
 const SMALLEST_TASKS_MIN = 20;
 
-export async function measureShares(name: string, workers: number, windows: number, seed: number): Promise<ShareFigures> {
+export async function measureShares(
+  name: string,
+  workers: number,
+  windows: number,
+  seed: number,
+): Promise<ShareFigures> {
   const { meanMs, smallestEveryMs } = scenario(name, workers, 1, seed);
   const windowMs = Math.max(TASKS_MIN * meanMs, SMALLEST_TASKS_MIN * smallestEveryMs);
   const chosen = scenario(name, workers, Math.max(windows * windowMs, (windows / 2) * 200 * meanMs), seed);

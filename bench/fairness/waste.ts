@@ -72,5 +72,7 @@ export async function countOvertaken(
 
 function wasOvertaken({ work }: Stay, run: Seen["runs"][number] | undefined): boolean {
   const own = PRIORITIES.indexOf(work.priority as Priority);
-  return run?.tasks.some(({ status, spec }) => status.state === "ready" && PRIORITIES.indexOf(spec.priority) < own) ?? false;
+  return (
+    run?.tasks.some(({ status, spec }) => status.state === "ready" && PRIORITIES.indexOf(spec.priority) < own) ?? false
+  );
 }

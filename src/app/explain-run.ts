@@ -46,7 +46,7 @@ async function dispatcherOf(reader: Reader, run: Run): Promise<Dispatcher> {
   });
   // Only what the ledger remembers can be said of a service: how the last attempts went that depended on it.
   if (run.tasks.some(({ spec }) => spec.provider !== undefined)) {
-    dispatcher.recall(run, await reader.store.events({ run: run.no }));
+    dispatcher.breakers.recall(run, await reader.store.events({ run: run.no }));
   }
   dispatcher.admit(run, await reader.store.history(run.manifest.name));
   return dispatcher;

@@ -7,7 +7,7 @@ import { machineCapacity } from "../effects/machine.ts";
 import type { Plan } from "../plan/plan.ts";
 import { lowerBound } from "../simulate/bound.ts";
 import { criticalPath } from "../simulate/critical-path.ts";
-import { type Simulated, type Site, simulate } from "../simulate/simulate.ts";
+import { type Simulated, type SiteSpec, simulate } from "../simulate/simulate.ts";
 import { resourceUse, workerUse } from "../simulate/use.ts";
 import type { SimulationReport, VariantReport } from "../views/simulation.ts";
 import { loadConfig } from "./config.ts";
@@ -56,7 +56,7 @@ interface Work {
 }
 
 /** This machine, unless the plan says what there is; a name that neither knows there is nothing of. */
-function siteOf({ resources, rates, tasks }: Plan, workers: number): Site {
+function siteOf({ resources, rates, tasks }: Plan, workers: number): SiteSpec {
   const machine = machineCapacity();
   const capacity: Record<string, number> = { ...machine };
   const own: Record<string, number> = {};
@@ -77,7 +77,7 @@ async function historyOf({ database }: StateDir, plan: string): Promise<History>
   return await store.history(plan);
 }
 
-async function reportOn(work: Work, site: Site): Promise<Omit<SimulationReport, "variants">> {
+async function reportOn(work: Work, site: SiteSpec): Promise<Omit<SimulationReport, "variants">> {
   const { plan, lasting } = work;
   const simulated = await simulateAt(work, site);
   const { run, schedule, makespan, stalled } = simulated;
@@ -99,16 +99,16 @@ async function reportOn(work: Work, site: Site): Promise<Omit<SimulationReport, 
   };
 }
 
-async function outlineOf(work: Work, site: Site): Promise<Omit<VariantReport, "whatIf">> {
+async function outlineOf(work: Work, site: SiteSpec): Promise<Omit<VariantReport, "whatIf">> {
   const simulated = await simulateAt(work, site);
   return { ...figuresOf(work, site, simulated), stalled: simulated.stalled };
 }
 
-const simulateAt = ({ plan, lasting, history }: Work, site: Site): Promise<Simulated> =>
+const simulateAt = ({ plan, lasting, history }: Work, site: SiteSpec): Promise<Simulated> =>
   simulate({ name: plan.name, specs: plan.tasks, site, durations: lasting.durations, history });
 
 /** What cannot be finished has no length. */
-function figuresOf({ plan, lasting }: Work, site: Site, { schedule, makespan, stalled }: Simulated) {
+function figuresOf({ plan, lasting }: Work, site: SiteSpec, { schedule, makespan, stalled }: Simulated) {
   const isFinished = stalled.length === 0;
   const busy = schedule.reduce((sum, { start, end }) => sum + end - start, 0);
   const workers = site.workers * site.nodes;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { seconds } from "../domain/time.ts";
-import type { Site } from "../simulate/simulate.ts";
+import type { SiteSpec } from "../simulate/simulate.ts";
 import { readWhatIf } from "./what-if.ts";
 
-const SITE: Site = {
+const SITE: SiteSpec = {
   nodes: 1,
   workers: 2,
   capacity: { cpu: 2_000, memory: 4 * 2 ** 30, gpu: 0 },
@@ -13,7 +13,7 @@ const SITE: Site = {
 };
 
 describe("what if", () => {
-  test.each<[string, Partial<Site>]>([
+  test.each<[string, Partial<SiteSpec>]>([
     ["workers=8", { workers: 8 }],
     ["nodes=3", { nodes: 3 }],
     ["priorities=strict", { priorities: "strict" }],

@@ -3,7 +3,7 @@ import { LANE_POLICIES } from "../decide/lanes.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Amounts, Rate, Rates } from "../domain/spec.ts";
 import { bytes, capacity, cores, count } from "../plan/scalars.ts";
-import type { Site } from "../simulate/simulate.ts";
+import type { SiteSpec } from "../simulate/simulate.ts";
 import { Problems } from "../std/problems.ts";
 import { didYouMean, integer, oneOf, type Schema } from "../std/schema.ts";
 import { SETTINGS } from "./config.ts";
@@ -15,7 +15,7 @@ const PRIORITIES = oneOf(LANE_POLICIES);
 const ON_MACHINES: Readonly<Record<string, Schema<number>>> = { cpu: cores, memory: bytes, gpu: count };
 
 /** What there would be to work with. Everything that is not named stays as it is. */
-export function readWhatIf(text: string, base: Site): Site {
+export function readWhatIf(text: string, base: SiteSpec): SiteSpec {
   return text.split(",").reduce((site, part) => {
     const [, key, value] = /^\s*([^=]+?)\s*=\s*(.+?)\s*$/.exec(part) ?? [];
     if (key === undefined || value === undefined) {
@@ -27,7 +27,7 @@ export function readWhatIf(text: string, base: Site): Site {
   }, base);
 }
 
-function change(site: Site, key: string, value: string, text: string): Site {
+function change(site: SiteSpec, key: string, value: string, text: string): SiteSpec {
   const read = <T>(schema: Schema<T, "required" | "optional">): T => readAs(schema, key, value, text);
   switch (key) {
     case "workers":
@@ -44,7 +44,7 @@ function change(site: Site, key: string, value: string, text: string): Site {
 }
 
 /** Slots can become a rate, and a rate slots. */
-function withCapacity(site: Site, name: string, there: number | Rate): Site {
+function withCapacity(site: SiteSpec, name: string, there: number | Rate): SiteSpec {
   const resources: Amounts = without(site.resources, name);
   const rates: Rates = without(site.rates, name);
   return typeof there === "number"
@@ -66,7 +66,7 @@ function readAs<T>(schema: Schema<T, "required" | "optional">, key: string, valu
   });
 }
 
-function unknown(key: string, { resources, rates }: Site, text: string): UserError {
+function unknown(key: string, { resources, rates }: SiteSpec, text: string): UserError {
   const own = [...Object.keys(resources), ...Object.keys(rates)];
   const known = ["workers", "nodes", "priorities", ...Object.keys(ON_MACHINES), ...own];
   const near = didYouMean(key, known);

@@ -68,11 +68,7 @@ export class WaitingLines {
   }
 
   /** The first of each line that has waited too long. Each is told once. */
-  overdue(
-    waits: (candidate: Candidate) => boolean,
-    markOf: (lane: Priority) => Mark,
-    patience: Patience,
-  ): Candidate[] {
+  overdue(waits: (candidate: Candidate) => boolean, markOf: (lane: Priority) => Mark, patience: Patience): Candidate[] {
     const found: Candidate[] = [];
     for (const lines of this.#lines.values()) {
       for (const [lane, line] of lines) {

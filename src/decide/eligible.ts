@@ -19,7 +19,9 @@ import { type Shape, wholeDraw } from "./shapes.ts";
 /** Something that must change before the task may go. The first of several is the one that is told. */
 export type Reason = Wait | { readonly reason: "state"; readonly state: TaskState };
 
-export type Eligibility = { readonly ok: true } | { readonly ok: false; readonly reasons: readonly [Reason, ...Reason[]] };
+export type Eligibility =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reasons: readonly [Reason, ...Reason[]] };
 
 /** What neither the World nor the dispatcher keeps. */
 export interface ExplainContext {
@@ -50,8 +52,8 @@ export function judge(
   const moment: Moment = {
     dispatcher,
     now,
-    shadow: dispatcher.shadow(now),
-    reserved: dispatcher.reserved(now)?.task,
+    shadow: dispatcher.reservation.shadow(now),
+    reserved: dispatcher.reservation.current(now)?.task,
     shortages: new Map(),
   };
   return (run, task, worker) => {
@@ -119,7 +121,8 @@ function dispatchReasons(question: Question): readonly Wait[] {
 function noMatch({ dispatcher, run, worker }: Question, shape: Shape): Wait | undefined {
   const { requires, spots, tooMuch } = shape;
   const at = worker === undefined ? undefined : dispatcher.nodes.find(({ workers }) => workers.has(worker));
-  const missing = at === undefined ? dispatcher.missing(requires) : requires.filter((each) => !at.capabilities.has(each));
+  const missing =
+    at === undefined ? dispatcher.missing(requires) : requires.filter((each) => !at.capabilities.has(each));
   const isTooSmall = tooMuch.length > 0 || (at !== undefined && spots.every(({ node }) => node !== at));
   if (missing.length === 0 && !isTooSmall) return undefined;
   return { reason: "no-match", missing, tooMuch: tooMuch.map((draw) => excessOf(run, draw)) };
@@ -180,7 +183,7 @@ function shortOf(question: Question, shape: Shape): readonly Wait[] {
     return [{ reason: "resources", short: shortagesOf(question, shape, leastShort(spots, lasting, now)) }];
   }
   const open =
-    shadow === undefined || reserved === task || !question.dispatcher.binds(laneOf(task), now)
+    shadow === undefined || reserved === task || !question.dispatcher.reservation.binds(laneOf(task), now)
       ? roomy
       : roomy.filter((spot) => delayed(question, shape, spot, shadow).length === 0);
   const idle = idleAt(

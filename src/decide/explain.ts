@@ -165,7 +165,15 @@ function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): 
     if (refill === undefined) {
       gates.push({ gate: "resource", open: amount <= level, name, scope, asked: amount, free: level, capacity });
     } else {
-      gates.push({ gate: "rate", open: amount <= level, name, asked: amount, level, capacity, per: millis(capacity / refill) });
+      gates.push({
+        gate: "rate",
+        open: amount <= level,
+        name,
+        asked: amount,
+        level,
+        capacity,
+        per: millis(capacity / refill),
+      });
     }
   }
   return gates;
@@ -177,7 +185,7 @@ function reservationGate(
   reasons: readonly Reason[],
   now: Instant,
 ): readonly Gate[] {
-  const reserved = dispatcher.reserved(now)?.task;
+  const reserved = dispatcher.reservation.current(now)?.task;
   if (reserved === undefined || reserved === task) return [];
   const inTheWay = (each: Reason): boolean =>
     (each.reason === "resources" && each.reservedFor !== undefined) ||

@@ -107,15 +107,15 @@ export class Fairness {
   order(lane: Priority, now: Instant): readonly RunNo[] {
     if (this.#tenantOf.size === 1) return [...this.#tenantOf.keys()];
     const shares = this.#lanes[lane];
-    const waiting: { readonly no: RunNo; readonly first: number; readonly then: number }[] = [];
+    const waiting: { readonly no: RunNo; readonly first: number; readonly second: number }[] = [];
     for (const tenant of this.#tenants.values()) {
       if (!shares.waits(tenant.key)) continue;
       const first = shares.behind(tenant.key, now);
       for (const no of tenant.runs) {
         if (!tenant.shares[lane].waits(no)) continue;
-        waiting.push({ no, first, then: tenant.runs.size === 1 ? 0 : tenant.shares[lane].behind(no, now) });
+        waiting.push({ no, first, second: tenant.runs.size === 1 ? 0 : tenant.shares[lane].behind(no, now) });
       }
     }
-    return waiting.sort((a, b) => a.first - b.first || a.then - b.then || a.no - b.no).map(({ no }) => no);
+    return waiting.sort((a, b) => a.first - b.first || a.second - b.second || a.no - b.no).map(({ no }) => no);
   }
 }

@@ -77,7 +77,12 @@ export class Shapes {
 
   #shareOf(asked: readonly (readonly [string, number])[]): number {
     const total = (of: (node: Node) => number): number => this.#nodes.reduce((sum, node) => sum + of(node), 0);
-    let share = 1 / Math.max(1, total(({ workers }) => workers.size));
+    let share =
+      1 /
+      Math.max(
+        1,
+        total(({ workers }) => workers.size),
+      );
     for (const [name, amount] of asked) {
       const capacity = total(({ room }) => room.pot(name)?.capacity ?? 0);
       if (capacity > 0) share = Math.max(share, amount / capacity);

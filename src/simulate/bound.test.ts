@@ -4,14 +4,14 @@ import { buildGraph } from "../domain/graph.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import { type Millis, millis, seconds } from "../domain/time.ts";
 import { lowerBound } from "./bound.ts";
-import type { Site } from "./simulate.ts";
+import type { SiteSpec } from "./simulate.ts";
 
-const SITE: Site = { nodes: 1, workers: 2, capacity: {}, resources: {}, rates: {}, priorities: "shares" };
+const SITE: SiteSpec = { nodes: 1, workers: 2, capacity: {}, resources: {}, rates: {}, priorities: "shares" };
 const second = { estimate: seconds(1) };
 
 const boundOf = (
   specs: readonly TaskSpec[],
-  site: Partial<Site> = {},
+  site: Partial<SiteSpec> = {},
   durations = specs.map(({ estimate }) => estimate as Millis),
 ) => lowerBound({ specs, graph: buildGraph(specs), durations }, { ...SITE, ...site });
 

@@ -4,7 +4,7 @@ import type { Graph } from "../domain/graph.ts";
 import type { LowerBound } from "../domain/schedule.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
 import { type Millis, millis } from "../domain/time.ts";
-import type { Site } from "./simulate.ts";
+import type { SiteSpec } from "./simulate.ts";
 
 interface Work {
   readonly specs: readonly TaskSpec[];
@@ -13,7 +13,7 @@ interface Work {
 }
 
 /** The best of the bounds that are known; each holds for every schedule, so the largest does. */
-export function lowerBound({ specs, graph, durations }: Work, site: Site): LowerBound {
+export function lowerBound({ specs, graph, durations }: Work, site: SiteSpec): LowerBound {
   const path = upwardRanks(graph, Float64Array.from(durations)).reduce((most, rank) => Math.max(most, rank), 0);
   const work = durations.reduce((sum, each) => sum + each, 0) / (site.workers * site.nodes);
   const found: (readonly [number, LowerBound["because"]])[] = [
@@ -44,7 +44,7 @@ interface Demand {
 function* resourceBounds(
   specs: readonly TaskSpec[],
   durations: readonly Millis[],
-  { nodes, capacity, resources, rates }: Site,
+  { nodes, capacity, resources, rates }: SiteSpec,
 ): Iterable<readonly [string, number]> {
   for (const [name, { energy, amount, shortest }] of demands(specs, durations)) {
     const there = amountOf(capacity, name);

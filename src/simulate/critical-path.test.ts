@@ -4,12 +4,20 @@ import { NO_HISTORY } from "../domain/history.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import { type Millis, millis, seconds } from "../domain/time.ts";
 import { criticalPath } from "./critical-path.ts";
-import { type Site, simulate } from "./simulate.ts";
+import { type SiteSpec, simulate } from "./simulate.ts";
 
 const lasts = (span: number) => ({ estimate: seconds(span) });
 
-async function pathOf(specs: readonly TaskSpec[], rest: Partial<Site> = {}): Promise<string[]> {
-  const site: Site = { nodes: 1, workers: 9, capacity: {}, resources: {}, rates: {}, priorities: "shares", ...rest };
+async function pathOf(specs: readonly TaskSpec[], rest: Partial<SiteSpec> = {}): Promise<string[]> {
+  const site: SiteSpec = {
+    nodes: 1,
+    workers: 9,
+    capacity: {},
+    resources: {},
+    rates: {},
+    priorities: "shares",
+    ...rest,
+  };
   const durations = specs.map(({ estimate }) => estimate as Millis);
   const { run, schedule } = await simulate({ name: "plan", specs, site, durations, history: NO_HISTORY });
   return criticalPath(run, schedule).map(({ task: id }) => id);

@@ -9,13 +9,13 @@ import { PRIORITIES, type TaskSpec } from "../domain/spec.ts";
 import { DURATION_MAX, type Millis, millis, seconds } from "../domain/time.ts";
 import { lowerBound } from "./bound.ts";
 import { criticalPath } from "./critical-path.ts";
-import { type Simulated, type Site, simulate } from "./simulate.ts";
+import { type Simulated, type SiteSpec, simulate } from "./simulate.ts";
 import { resourceUse, workerUse } from "./use.ts";
 
-const SITE: Site = { nodes: 1, workers: 2, capacity: {}, resources: {}, rates: {}, priorities: "shares" };
+const SITE: SiteSpec = { nodes: 1, workers: 2, capacity: {}, resources: {}, rates: {}, priorities: "shares" };
 
 interface Given {
-  readonly site?: Partial<Site>;
+  readonly site?: Partial<SiteSpec>;
   /** True durations; the estimate where there is none, else a second. */
   readonly actual?: Readonly<Record<string, number>>;
   readonly history?: typeof NO_HISTORY;
@@ -127,7 +127,7 @@ describe("use", () => {
       task("a", { estimate: seconds(4), resources: { claude: 2 } }),
       task("b", { resources: { claude: 1 } }),
     ];
-    const site: Site = { ...SITE, workers: 3, resources: { claude: 3, idle: 9 } };
+    const site: SiteSpec = { ...SITE, workers: 3, resources: { claude: 3, idle: 9 } };
     const { schedule, makespan } = await simulated(specs, { site });
     expect(workerUse(schedule, site, makespan).map(({ tasks, use }) => [tasks, use])).toEqual([
       [1, 1],
@@ -145,7 +145,7 @@ const RATES = { tokens: { amount: 4, per: millis(10) } };
 interface Case {
   readonly specs: readonly TaskSpec[];
   readonly durations: readonly Millis[];
-  readonly site: Site;
+  readonly site: SiteSpec;
 }
 
 /** Small numbers, so that much happens at the same moment. */
@@ -184,7 +184,7 @@ const arbitraryCase = (withRates: boolean): fc.Arbitrary<Case> =>
           writes: more.writes,
         }),
       );
-      const site: Site = { ...rest, capacity: CAPACITY, resources: RESOURCES, rates: withRates ? RATES : {} };
+      const site: SiteSpec = { ...rest, capacity: CAPACITY, resources: RESOURCES, rates: withRates ? RATES : {} };
       return { specs, durations: tasks.map(({ lasts }) => millis(lasts)), site };
     });
 
@@ -248,7 +248,7 @@ function brokenLaws(
   specs: readonly TaskSpec[],
   durations: readonly Millis[],
   schedule: readonly Placement[],
-  site: Site,
+  site: SiteSpec,
 ): readonly string[] {
   const broken: string[] = [];
   const placed = new Map(schedule.map((placement) => [placement.task, placement]));
@@ -270,7 +270,12 @@ function brokenLaws(
 const nodeOf = ({ worker }: Placement): string => worker.split("/")[0] as string;
 
 /** `out`: everything that is being done at that moment. */
-function brokenAt(now: number, out: readonly Placement[], specs: readonly TaskSpec[], site: Site): readonly string[] {
+function brokenAt(
+  now: number,
+  out: readonly Placement[],
+  specs: readonly TaskSpec[],
+  site: SiteSpec,
+): readonly string[] {
   const specOf = ({ no }: Placement): TaskSpec => specs[no] as TaskSpec;
   const broken: string[] = [];
   const taken = (some: readonly Placement[], name: string): number =>
@@ -297,7 +302,7 @@ const collide = (a: TaskSpec, b: TaskSpec): boolean => {
 };
 
 /** Between any two moments no more is taken than was there and came in. */
-function brokenRates(specs: readonly TaskSpec[], schedule: readonly Placement[], site: Site): readonly string[] {
+function brokenRates(specs: readonly TaskSpec[], schedule: readonly Placement[], site: SiteSpec): readonly string[] {
   const broken: string[] = [];
   for (const [name, { amount, per }] of Object.entries(site.rates)) {
     const draws = schedule.map(({ no, start }) => ({ at: start, asked: (specs[no] as TaskSpec).resources[name] ?? 0 }));

@@ -18,7 +18,7 @@ import { VirtualClock } from "./clock.ts";
 import { simulatedExecutor } from "./executor.ts";
 
 /** What there is to work with. */
-export interface Site {
+export interface SiteSpec {
   /** How many machines, all alike. */
   readonly nodes: number;
   /** On each machine. */
@@ -34,7 +34,7 @@ export interface Site {
 export interface Simulation {
   readonly name: string;
   readonly specs: readonly TaskSpec[];
-  readonly site: Site;
+  readonly site: SiteSpec;
   /** How long each task really takes, in the order of `specs`. The scheduler is not told. */
   readonly durations: readonly Millis[];
   /** What the scheduler knows of earlier runs. */
@@ -87,7 +87,7 @@ const forgetful = (history: History): EngineDeps["store"] => ({
   history: async () => history,
 });
 
-function optionsOf({ nodes, workers, capacity, priorities }: Site): DispatcherOptions {
+function optionsOf({ nodes, workers, capacity, priorities }: SiteSpec): DispatcherOptions {
   const node = (at: number): NodeSpec => {
     const name = nodes === 1 ? "local" : `node${at + 1}`;
     return { name, workers: workersOf(name, workers), capacity, capabilities: [] };
@@ -100,7 +100,7 @@ const workersOf = (node: string, count: number): readonly WorkerId[] =>
   Array.from({ length: count }, (_, at) => workerId(`${node}/${at + 1}`));
 
 /** Every worker there is, in the order of their names. */
-export const workersAt = ({ nodes, workers }: Pick<Site, "nodes" | "workers">): readonly WorkerId[] =>
+export const workersAt = ({ nodes, workers }: Pick<SiteSpec, "nodes" | "workers">): readonly WorkerId[] =>
   nodes === 1
     ? workersOf("local", workers)
     : Array.from({ length: nodes }, (_, at) => workersOf(`node${at + 1}`, workers)).flat();
@@ -137,7 +137,7 @@ function follow(engine: Engine): readonly Placement[] {
   return placed;
 }
 
-const manifestOf = (name: string, { resources, rates }: Site): RunManifest => ({
+const manifestOf = (name: string, { resources, rates }: SiteSpec): RunManifest => ({
   id: RUN,
   name,
   submittedAt: instant(0),

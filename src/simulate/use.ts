@@ -2,10 +2,10 @@
 import type { Placement, ResourceUse, WorkerUse } from "../domain/schedule.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
 import { type Millis, millis } from "../domain/time.ts";
-import { type Site, workersAt } from "./simulate.ts";
+import { type SiteSpec, workersAt } from "./simulate.ts";
 
 /** Every worker there is, also those that have nothing to do. */
-export function workerUse(schedule: readonly Placement[], site: Site, makespan: Millis): readonly WorkerUse[] {
+export function workerUse(schedule: readonly Placement[], site: SiteSpec, makespan: Millis): readonly WorkerUse[] {
   const found = new Map(workersAt(site).map((worker) => [worker, { tasks: 0, busy: 0 }]));
   for (const { worker, start, end } of schedule) {
     const of = found.get(worker) as { tasks: number; busy: number };
@@ -24,7 +24,7 @@ export function workerUse(schedule: readonly Placement[], site: Site, makespan: 
 export function resourceUse(
   specs: readonly TaskSpec[],
   schedule: readonly Placement[],
-  { nodes, capacity, resources, rates }: Site,
+  { nodes, capacity, resources, rates }: SiteSpec,
   makespan: Millis,
 ): readonly ResourceUse[] {
   const { energy, amounts } = taken(specs, schedule);

@@ -110,7 +110,9 @@ export function waitSentence(wait: Wait, now: Instant): string {
       return `waits for a rate to fill up: ${wait.rates.map(ratePhrase).join("; ")}. That is enough in ${formatDuration(between(now, wait.until))}.`;
     case "resources":
       if (wait.reservedFor !== undefined) {
-        const kept = wait.short.map(({ name, asked, free }) => `${amount(name, asked)} ${name}, ${amount(name, free)} to spare`);
+        const kept = wait.short.map(
+          ({ name, asked, free }) => `${amount(name, asked)} ${name}, ${amount(name, free)} to spare`,
+        );
         return `waits, because what is free is kept for ${glimpsePhrase(wait.reservedFor, now)}, who has waited for too long (it asks for ${kept.join("; ")}).`;
       }
       return `waits for resources: ${wait.short.map((short) => shortagePhrase(short, now)).join("; ")}.`;

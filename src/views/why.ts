@@ -115,7 +115,10 @@ function gateWords(gate: Gate, now: Instant): readonly [string, string] {
     }
     case "rate": {
       const { name, asked, level, capacity, per } = gate;
-      return [name, `asks for ${asked}, ${Math.floor(level)} of ${capacity} there, ${capacity} every ${formatDuration(per)}`];
+      return [
+        name,
+        `asks for ${asked}, ${Math.floor(level)} of ${capacity} there, ${capacity} every ${formatDuration(per)}`,
+      ];
     }
     case "service": {
       const failed = gate.failures === 0 ? "no failures" : `${plural(gate.failures, "failure")} in a row`;
@@ -124,7 +127,10 @@ function gateWords(gate: Gate, now: Instant): readonly [string, string] {
     case "pressure":
       return ["pressure", `${gate.mode}, ${gate.queued} of ${gate.depth} queued`];
     case "reservation":
-      return ["reservation", gate.open ? `does not delay ${gate.for}` : `would delay ${gate.for}, who has waited for too long`];
+      return [
+        "reservation",
+        gate.open ? `does not delay ${gate.for}` : `would delay ${gate.for}, who has waited for too long`,
+      ];
     case "workers":
       return ["workers", gate.total === 0 ? "no scheduler is running" : `${gate.idle} of ${gate.total} idle`];
     default:

@@ -1,0 +1,99 @@
+/** The best of a lane: over all runs, those first who have had the least. */
+import type { RunNo } from "../domain/run.ts";
+import type { Priority } from "../domain/spec.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Behind } from "./behind.ts";
+import type { Breakers } from "./breakers.ts";
+import type { Fairness } from "./fairness.ts";
+import type { Locks } from "./locks.ts";
+import { canTake } from "./nodes.ts";
+import type { Candidate, RunQueue } from "./queue.ts";
+import type { Shadow } from "./reservation.ts";
+import type { Reserved } from "./reserved.ts";
+import { fits, refilledAt } from "./room.ts";
+import type { Site } from "./site.ts";
+
+export interface ChooserDeps {
+  readonly queueOf: (run: RunNo) => RunQueue | undefined;
+  readonly fairness: Pick<Fairness, "order" | "isOwed" | "forfeit">;
+  readonly reserved: Reserved;
+  readonly behind: Pick<Behind, "stand">;
+  readonly locks: Pick<Locks, "conflict">;
+  readonly breakers: Pick<Breakers, "admits">;
+  readonly site: Pick<Site, "holding">;
+}
+
+/** A run whose turn it was and which could not go, and which of its tasks did not fit. */
+interface Skipped {
+  readonly no: RunNo;
+  readonly passed: Candidate | undefined;
+}
+
+export class Chooser {
+  readonly #deps: ChooserDeps;
+  /** When the first of the rates that somebody waits for will have filled up enough. */
+  refill: Instant | undefined;
+
+  constructor(deps: ChooserDeps) {
+    this.#deps = deps;
+  }
+
+  best(lane: Priority, shadow: Shadow | undefined, now: Instant): Candidate | undefined {
+    const { fairness, queueOf, reserved } = this.#deps;
+    const skipped: Skipped[] = [];
+    for (const no of fairness.order(lane, now)) {
+      const queue = queueOf(no);
+      const { best, passed } = queue === undefined ? {} : this.#bestOfRun(queue, lane, shadow, now);
+      if (best === undefined) skipped.push({ no, passed });
+      else {
+        // While room is kept for somebody, not going says nothing about a run.
+        if (reserved.current(now) === undefined) for (const each of skipped) this.#judge(each, best, now);
+        return best;
+      }
+    }
+    return undefined;
+  }
+
+  /** What stands behind somebody's files is put aside until they are done. */
+  #bestOfRun(queue: RunQueue, lane: Priority, shadow: Shadow | undefined, now: Instant) {
+    const { reserved, locks, behind, site } = this.#deps;
+    const passes =
+      shadow === undefined
+        ? undefined
+        : (candidate: Candidate): boolean => reserved.spotsFor(candidate, shadow, now).length > 0;
+    for (;;) {
+      const choice = queue.best(lane, (first) => this.#fits(first, now), passes);
+      const { best, passed } = choice;
+      const hazard = best && (locks.conflict(best.run, best.task) ?? reserved.hazard(best.run, best.task, now));
+      if (best === undefined || hazard === undefined) {
+        if (passed !== undefined) reserved.passOver(passed, now);
+        return choice;
+      }
+      queue.remove(best);
+      behind.stand(best, hazard.holder, site.holding(hazard.holder), now);
+      reserved.passOver(best, now);
+    }
+  }
+
+  #fits({ shape }: Candidate, now: Instant): boolean {
+    if (!this.#isServed(shape.provider, now)) return false;
+    if (!fits(shape.own, now)) {
+      const at = refilledAt(shape.own, now);
+      if (at !== undefined && (this.refill === undefined || at < this.refill)) this.refill = at;
+      return false;
+    }
+    return shape.spots.some((spot) => canTake(spot, now));
+  }
+
+  /** Who cannot go because of what others have taken keeps their turn, and is kept room for; who stands in their own way does not. */
+  #judge({ no, passed }: Skipped, { run, lane }: Candidate, now: Instant): void {
+    const { fairness, reserved } = this.#deps;
+    if (passed === undefined || !fits(passed.shape.own, now) || !this.#isServed(passed.shape.provider, now)) {
+      fairness.forfeit(no, run.no, lane, now);
+    } else if (fairness.isOwed(no, run.no, lane, passed.shape.share, now)) reserved.keepFor(passed);
+  }
+
+  #isServed(provider: string | undefined, now: Instant): boolean {
+    return provider === undefined || this.#deps.breakers.admits(provider, now);
+  }
+}

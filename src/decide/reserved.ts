@@ -1,0 +1,105 @@
+/** Keeps room and files for one task that was passed over for too long, or whose run is owed more than it can get otherwise. */
+import type { Run } from "../domain/run.ts";
+import type { Priority } from "../domain/spec.ts";
+import { laneOf, type Task } from "../domain/task.ts";
+import type { Instant } from "../domain/time.ts";
+import { isOverdue, type Patience, type Tally } from "./aging.ts";
+import { isBelow } from "./behind.ts";
+import type { Hazard, Locks } from "./locks.ts";
+import { canTake, type Spot } from "./nodes.ts";
+import type { Candidate } from "./queue.ts";
+import { mayPass, NEVER, type Shadow, shadowOf } from "./reservation.ts";
+import { wholeDraw } from "./shapes.ts";
+import type { Site } from "./site.ts";
+
+export interface ReservedDeps {
+  readonly site: Pick<Site, "held">;
+  readonly locks: Pick<Locks, "conflict" | "between">;
+  readonly given: Pick<Tally, "all">;
+  readonly patience: Patience;
+  /** Whether the task waits for a service, or for better times: then nothing is kept from others for it. */
+  readonly isHeldBack: (candidate: Candidate, now: Instant) => boolean;
+  /** When a task that went then would be back. */
+  readonly until: (run: Run, task: Task, since: Instant) => Instant;
+}
+
+export class Reserved {
+  readonly #deps: ReservedDeps;
+  #candidate: Candidate | undefined;
+
+  constructor(deps: ReservedDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whom everybody else may not delay, if anybody. */
+  current(now: Instant): Candidate | undefined {
+    const { isHeldBack } = this.#deps;
+    return this.#candidate === undefined || isHeldBack(this.#candidate, now) ? undefined : this.#candidate;
+  }
+
+  is(candidate: Candidate): boolean {
+    return this.#candidate === candidate;
+  }
+
+  /** Nobody's any more. Gives the task it was kept for. */
+  drop(): Task | undefined {
+    const task = this.#candidate?.task;
+    this.#candidate = undefined;
+    return task;
+  }
+
+  /** Gives up a reservation that has become of no use, and says whose it was. */
+  dropIdle(now: Instant): Task | undefined {
+    return this.current(now) === undefined ? this.drop() : undefined;
+  }
+
+  /** Its turn came and it did not fit. Past all patience it is not to be delayed any more. */
+  passOver(passed: Candidate, now: Instant): void {
+    const { isHeldBack, given, patience } = this.#deps;
+    if (isHeldBack(passed, now)) return;
+    const mark = given.all(now);
+    passed.passedSince ??= mark;
+    if (isOverdue(passed.passedSince, mark, patience)) this.#candidate ??= passed;
+  }
+
+  /** Its run is owed so much that it is not to be delayed any more by those of its lane and below. */
+  keepFor(candidate: Candidate): void {
+    this.#candidate ??= candidate;
+  }
+
+  /** Whether the reservation holds for this lane. More urgent work goes first, until the reserved task has lost all patience. */
+  binds(lane: Priority, now: Instant): boolean {
+    const { given, patience } = this.#deps;
+    const reserved = this.current(now);
+    if (reserved === undefined) return false;
+    if (!isBelow(reserved.lane, lane)) return true;
+    return reserved.passedSince !== undefined && isOverdue(reserved.passedSince, given.all(now), patience);
+  }
+
+  /** When the reserved task can start, and what is left over then. While it waits for files, only those are kept for it. */
+  shadow(now: Instant): Shadow | undefined {
+    const { locks, site, until } = this.#deps;
+    const reserved = this.current(now);
+    if (reserved === undefined || locks.conflict(reserved.run, reserved.task) !== undefined) return undefined;
+    const out = Array.from(site.held(), ({ run, task, shape, spot, since }) => {
+      const back = until(run, task, since);
+      return { until: back > now ? back : NEVER, draws: wholeDraw(shape, spot) };
+    });
+    return shadowOf(reserved, out, now);
+  }
+
+  /** Where the candidate could go now without making the reserved one wait. */
+  spotsFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): readonly Spot[] {
+    const { run, task, shape, lane } = candidate;
+    if (shadow === undefined || this.is(candidate) || !this.binds(lane, now)) return shape.spots;
+    const until = this.#deps.until(run, task, now);
+    return shape.spots.filter((spot) => canTake(spot, now) && mayPass(wholeDraw(shape, spot), until, shadow));
+  }
+
+  /** The files of the reserved task that another would get in the way of. */
+  hazard(run: Run, task: Task, now: Instant): Hazard | undefined {
+    const reserved = this.current(now);
+    if (reserved === undefined || reserved.task === task || !this.binds(laneOf(task), now)) return undefined;
+    return this.#deps.locks.between(run, task, reserved.run, reserved.task);
+  }
+}

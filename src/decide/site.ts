@@ -1,0 +1,112 @@
+/** What there is to work with, and who has what of it: the nodes, what plans declare for themselves, and every task that is out. */
+import type { WorkerId } from "../domain/ids.ts";
+import type { Run } from "../domain/run.ts";
+import type { Priority } from "../domain/spec.ts";
+import type { Task } from "../domain/task.ts";
+import type { Instant } from "../domain/time.ts";
+import { Node, type NodeSpec, type Spot } from "./nodes.ts";
+import { giveBack, type Pot, Room, take } from "./room.ts";
+import { ownPot, type Shape, usesOf } from "./shapes.ts";
+
+/** A task that is out: where, and what it took. */
+export interface Holding {
+  readonly run: Run;
+  readonly task: Task;
+  readonly shape: Shape;
+  readonly lane: Priority;
+  readonly worker: WorkerId;
+  readonly spot: Spot;
+  readonly since: Instant;
+}
+
+export class Site {
+  readonly nodes: readonly Node[];
+  /** What plans declare for themselves. */
+  readonly shared = new Room({});
+  readonly #held = new Map<Task, Holding>();
+  /** Where tasks have been done, for those that use what they made. Kept only when there is more than one place. */
+  readonly #madeOn = new Map<Task, Node>();
+
+  constructor(specs: readonly NodeSpec[]) {
+    this.nodes = specs.map((spec) => new Node(spec));
+  }
+
+  join(run: Run): void {
+    const { resources, rates = {}, submittedAt } = run.manifest;
+    for (const [name, amount] of Object.entries(resources)) this.shared.add(ownPot(run, name), amount);
+    for (const [name, rate] of Object.entries(rates)) {
+      this.shared.addRate(ownPot(run, name), rate, submittedAt, usesOf(run, name));
+    }
+  }
+
+  leave(run: Run): void {
+    const { resources, rates = {} } = run.manifest;
+    for (const name of [...Object.keys(resources), ...Object.keys(rates)]) this.shared.remove(ownPot(run, name));
+    if (this.#madeOn.size > 0) for (const task of run.tasks) this.#madeOn.delete(task);
+  }
+
+  /** What is out already stays out, even if there is less to give now than when it was claimed. */
+  occupy(holding: Omit<Holding, "spot">): void {
+    const { task, shape, worker, since } = holding;
+    const node = this.nodes.find(({ workers }) => workers.has(worker)) ?? (this.nodes[0] as Node);
+    const spot = shape.spots.find((each) => each.node === node) ?? { node, draws: [] };
+    node.occupy(worker, spot.draws, since);
+    take(shape.own, since);
+    this.#held.set(task, { ...holding, spot });
+  }
+
+  release(task: Task, isDone: boolean): Holding | undefined {
+    const holding = this.#held.get(task);
+    if (holding === undefined) return undefined;
+    const { shape, worker, spot } = holding;
+    this.#held.delete(task);
+    spot.node.release(worker, spot.draws);
+    giveBack(shape.own);
+    if (isDone && this.nodes.length > 1) this.#madeOn.set(task, spot.node);
+    return holding;
+  }
+
+  holding(task: Task): Holding | undefined {
+    return this.#held.get(task);
+  }
+
+  /** Every task that is out now, of every run. */
+  held(): Iterable<Holding> {
+    return this.#held.values();
+  }
+
+  /** How many are out. */
+  get out(): number {
+    return this.#held.size;
+  }
+
+  get idle(): number {
+    return this.nodes.reduce((sum, node) => sum + node.idle, 0);
+  }
+
+  get workers(): number {
+    return this.nodes.reduce((sum, node) => sum + node.workers.size, 0);
+  }
+
+  *pots(): Iterable<Pot> {
+    for (const { room } of this.nodes) yield* room.pots();
+    yield* this.shared.pots();
+  }
+
+  /** Capabilities that no node has all of. */
+  missing(requires: readonly string[]): readonly string[] {
+    const missing = this.nodes.map(({ capabilities }) =>
+      requires.filter((capability) => !capabilities.has(capability)),
+    );
+    return missing.reduce((least, each) => (each.length < least.length ? each : least));
+  }
+
+  /** How much of what the task needs was made on the node. */
+  affinity(run: Run, task: Task, node: Node): number {
+    let near = 0;
+    run.graph.eachNeed(task.no, (need) => {
+      if (this.#madeOn.get(run.tasks[need] as Task) === node) near++;
+    });
+    return near;
+  }
+}
