@@ -17,6 +17,7 @@ export const bench: Bench = async ({ quick }) => {
     const measured = await repeat<{ us: number }>(size < 1_000_000 ? rounds : 1, ["complete", size, ENDS]);
     ends[size] = round(median(measured.map(({ us }) => us)));
   }
+  const ahead = await repeat<{ ms: number; worstMs: number }>(rounds, ["lookAhead", 300]);
   const costs = Object.values(ends);
   return {
     machine: machine(),
@@ -25,8 +26,9 @@ export const bench: Bench = async ({ quick }) => {
       atMost("Q9 one dispatch of 100,000 ready, µs", median(one.map(({ us }) => us)), 20),
       atMost("Q9 one dispatch of 100,000 ready, 4 lanes, 16 shapes, µs", median(many.map(({ us }) => us)), 20),
       atMost("cost of an end, costliest size over cheapest", Math.max(...costs) / Math.min(...costs), 2),
+      atMost("one decision by looking ahead over 300 tasks, ms", median(ahead.map(({ ms }) => ms)), 5),
     ],
-    results: { ranking, dispatch: one, dispatchManyShapes: many, microsecondsPerEnd: ends },
+    results: { ranking, dispatch: one, dispatchManyShapes: many, microsecondsPerEnd: ends, lookAhead: ahead },
   };
 };
 

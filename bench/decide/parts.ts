@@ -1,16 +1,16 @@
 /** Measurements of single decisions, each in a process of its own: `node parts.ts NAME ARGS…` prints one JSON object. */
 import { Dispatcher } from "../../src/decide/dispatcher.ts";
+import { LookAhead } from "../../src/decide/look-ahead.ts";
 import { upwardRanks } from "../../src/decide/rank.ts";
-import type { TaskNews } from "../../src/domain/event.ts";
+import type { Event, TaskNews } from "../../src/domain/event.ts";
 import { buildGraph } from "../../src/domain/graph.ts";
 import { runId, taskId, workerId } from "../../src/domain/ids.ts";
+import { reduce } from "../../src/domain/reduce.ts";
 import { type Run, type RunManifest, runNo } from "../../src/domain/run.ts";
 import { PRIORITIES, SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
 import type { Task } from "../../src/domain/task.ts";
 import { instant, later, millis, seconds } from "../../src/domain/time.ts";
 import { type Change, World } from "../../src/domain/world.ts";
-import { reduce } from "../../src/domain/reduce.ts";
-import type { Event } from "../../src/domain/event.ts";
 import { median } from "../rig.ts";
 
 const START = instant(1_000_000);
@@ -68,7 +68,7 @@ class Floor {
   happen({ no, version, attempt }: Task, news: TaskNews): void {
     const claims = news.kind === "claimed" ? 1 : 0;
     const more = { seq: this.#world.seq + 1, at: START, run: runNo(1), task: no };
-    this.#happen({ ...news, ...more, version: version + 1, attempt: attempt + claims } as Event);
+    this.#happen({ ...news, ...more, version: version + 1, attempt: attempt + claims });
   }
 
   #happen(event: Event): void {
@@ -149,6 +149,30 @@ function complete(count: number, total: number) {
   return { us: median(times) };
 }
 
-const PARTS: Readonly<Record<string, (...args: number[]) => unknown>> = { rank, dispatch, complete };
+/** One decision by trying twenty orders out, in the middle of a run of `count` tasks that contend for two things. */
+function lookAhead(count: number) {
+  const specs = layered(count, 3).map((spec, no) => ({ ...spec, resources: { memory: 1 + (no % 7) } }));
+  const floor = new Floor(specs, 16, 40);
+  const { dispatcher } = floor;
+  // The clock stands still, so that time does not cut the search short.
+  const ahead = new LookAhead({ dispatcher, policy: "rollout", now: () => START });
+  const out: Task[] = [];
+  const times: number[] = [];
+  for (let given = 0; given < count / 2; ) {
+    const start = performance.now();
+    ahead.consider(START);
+    times.push(performance.now() - start);
+    for (let next = dispatcher.next(START); next !== undefined; next = dispatcher.next(START)) {
+      const { task, worker, evidence } = next;
+      floor.happen(task, { kind: "claimed", worker, evidence, deadline, tokenHash: "" });
+      out.push(task);
+      given++;
+    }
+    floor.happen(out.shift() as Task, SUCCESS);
+  }
+  return { ms: median(times), worstMs: Math.max(...times), decisions: times.length };
+}
+
+const PARTS: Readonly<Record<string, (...args: number[]) => unknown>> = { rank, dispatch, complete, lookAhead };
 const [name = "", ...args] = process.argv.slice(2);
 process.stdout.write(`${JSON.stringify(PARTS[name]?.(...args.map(Number)))}\n`);

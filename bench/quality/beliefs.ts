@@ -32,5 +32,4 @@ const gaussian = (random: { next(): number }): number =>
   Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 
 /** The same noise for the same instance, whatever else is measured. */
-const hash = (text: string): number =>
-  [...text].reduce((sum, letter) => Math.imul(sum, 31) + (letter.codePointAt(0) as number), 7);
+const hash = (text: string): number => Buffer.from(text).reduce((sum, byte) => (Math.imul(sum, 31) + byte) | 0, 7);

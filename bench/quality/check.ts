@@ -49,8 +49,9 @@ function capacitiesKept({ specs, resources, workers }: Instance, { starts, ends 
   const found: string[] = [];
   for (const { at, sign, asked } of moments.sort((a, b) => a.at - b.at || b.sign - a.sign)) {
     for (const [name, amount] of Object.entries(asked)) {
-      free[name] = (free[name] as number) + sign * amount;
-      if ((free[name] as number) < 0) found.push(`more ${name} than there is at ${at}`);
+      const left = (free[name] ?? 0) + sign * amount;
+      free[name] = left;
+      if (left < 0) found.push(`more ${name} than there is at ${at}`);
     }
   }
   return found;

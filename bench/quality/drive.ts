@@ -2,7 +2,7 @@
 import type { EstimateError } from "../../src/domain/history.ts";
 import { runId, workerId } from "../../src/domain/ids.ts";
 import type { Run, RunManifest } from "../../src/domain/run.ts";
-import type { Amounts } from "../../src/domain/spec.ts";
+import type { Amounts, TaskSpec } from "../../src/domain/spec.ts";
 import { instant, type Millis, millis } from "../../src/domain/time.ts";
 import { Engine, type EngineDeps, type EngineOptions } from "../../src/engine/engine.ts";
 import { VirtualClock } from "../../src/simulate/clock.ts";
@@ -57,15 +57,17 @@ export async function drive(
   });
   await engine.open();
   const schedule = follow(engine, instance.specs.length);
-  const told = instance.specs.map(({ estimate: _, ...spec }, no) => {
-    const estimate = belief.estimates[no];
-    const timeout = { hard: FOR_EVER };
-    return estimate === undefined ? { ...spec, timeout } : { ...spec, timeout, estimate: millis(estimate) };
-  });
+  const told = instance.specs.map((spec, no) => tell(spec, belief.estimates[no]));
   const ended: Promise<Run> = engine.submit(manifestOf(instance.resources), told).then((run) => engine.idle(run));
   await clock.passUntil(ended);
   engine.close();
   return schedule;
+}
+
+function tell(spec: TaskSpec, estimate: number | undefined): TaskSpec {
+  const { estimate: _, ...rest } = spec;
+  const timeout = { hard: FOR_EVER };
+  return estimate === undefined ? { ...rest, timeout } : { ...rest, timeout, estimate: millis(estimate) };
 }
 
 const RUN = runId("quality");

@@ -43,6 +43,7 @@ describe("a value comes from", () => {
       heartbeat: 5_000,
       orphans: "keep",
       priorities: "shares",
+      policy: "auto",
       patienceDispatches: 100,
       patienceWait: 60_000,
       pressure: "off",

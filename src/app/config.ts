@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { PATIENCE } from "../decide/aging.ts";
 import { LANE_POLICIES } from "../decide/lanes.ts";
+import { POLICIES } from "../decide/look-ahead.ts";
 import { PRESSURE_PRESETS, type PressurePreset } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
@@ -57,6 +58,11 @@ export const SETTINGS = {
     .default("shares")
     .describe(
       "`shares`: of every hundred starts, critical, high, normal and low get 50, 30, 15 and 5. `strict`: the more urgent always first.",
+    ),
+  policy: oneOf(POLICIES)
+    .default("auto")
+    .describe(
+      "How the order within a run is found. `plain`: the longest remaining path first. `rollout`: several orders are tried out by simulation. `auto`: that where earlier runs have shown that the estimates are worth it.",
     ),
   patienceDispatches: integer({ min: 1, max: 1_000_000 })
     .default(PATIENCE.dispatches)

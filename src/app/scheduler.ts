@@ -90,12 +90,13 @@ export const localWorkers = (count: number) =>
 
 /** The settings that the engine goes by. */
 export function engineOptions(config: Config): Omit<EngineOptions, "workers" | "capacity" | "capabilities"> {
-  const { grace, leaseTtl, heartbeat, priorities, patienceDispatches, patienceWait, pressure } = config;
+  const { grace, leaseTtl, heartbeat, priorities, policy, patienceDispatches, patienceWait, pressure } = config;
   return {
     grace,
     leaseTtl,
     heartbeat,
     priorities,
+    policy,
     patience: { dispatches: patienceDispatches, wait: patienceWait },
     ...(pressure !== "off" && { pressure: PRESSURE_PRESETS[pressure] }),
   };

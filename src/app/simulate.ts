@@ -10,9 +10,10 @@ import { criticalPath } from "../simulate/critical-path.ts";
 import { type Simulated, type SiteSpec, simulate } from "../simulate/simulate.ts";
 import { resourceUse, workerUse } from "../simulate/use.ts";
 import type { SimulationReport, VariantReport } from "../views/simulation.ts";
-import { loadConfig } from "./config.ts";
+import { type Config, loadConfig } from "./config.ts";
 import { type Lasting, lastingOf, readDurations } from "./durations.ts";
 import { loadPlan } from "./plan-file.ts";
+import { engineOptions } from "./scheduler.ts";
 import { type StateDir, stateOfPlan } from "./state.ts";
 import { readWhatIf } from "./what-if.ts";
 
@@ -35,7 +36,7 @@ export async function simulatePlan(options: SimulateOptions): Promise<Simulation
   const { plan, directory } = await loadPlan(file, { strict: false, anywhere: true });
   const flags = workers === undefined ? {} : { workers };
   const { values } = await loadConfig({ cwd, planDir: directory, env, flags });
-  const base = siteOf(plan, values.workers);
+  const base = siteOf(plan, values);
   const sites = whatIf.map((text) => ({ text, site: readWhatIf(text, base) }));
   const known =
     actual === undefined ? new Map() : await readDurations(resolve(cwd, actual), basename(actual), plan.tasks);
@@ -56,7 +57,7 @@ interface Work {
 }
 
 /** This machine, unless the plan says what there is; a name that neither knows there is nothing of. */
-function siteOf({ resources, rates, tasks }: Plan, workers: number): SiteSpec {
+function siteOf({ resources, rates, tasks }: Plan, config: Config): SiteSpec {
   const machine = machineCapacity();
   const capacity: Record<string, number> = { ...machine };
   const own: Record<string, number> = {};
@@ -67,7 +68,8 @@ function siteOf({ resources, rates, tasks }: Plan, workers: number): SiteSpec {
       if (![capacity, own, rates].some((known) => Object.hasOwn(known, name))) capacity[name] = 0;
     }
   }
-  return { nodes: 1, workers, capacity, resources: own, rates, priorities: "shares" };
+  const { workers, priorities } = config;
+  return { ...engineOptions(config), nodes: 1, workers, capacity, resources: own, rates, priorities };
 }
 
 async function historyOf({ database }: StateDir, plan: string): Promise<History> {

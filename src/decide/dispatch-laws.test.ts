@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
-import { failure, Floor, slots } from "../../test/rig/floor.ts";
+import { Floor, failure, slots } from "../../test/rig/floor.ts";
 import { always } from "../../test/rig/property.ts";
 import { overlaps } from "../domain/paths.ts";
 import type { Run } from "../domain/run.ts";
@@ -40,7 +40,10 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("fail" as const), pick: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("lose" as const), pick: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("cancel" as const), pick: fc.nat() }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("pass" as const), pick: fc.integer({ min: 1, max: 70_000 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant("pass" as const), pick: fc.integer({ min: 1, max: 70_000 }) }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("pressure" as const), pick: fc.nat(3) }) },
 );
 const plan = fc.record({
@@ -82,12 +85,15 @@ class Play {
       others: [first, ...others].flatMap((each) => each ?? []),
     });
     for (const [no, { weight, tenant, specs }] of plans.entries()) {
-      this.floor.submit(specs.map((loose, at) => specOf(loose, no, at)), {
-        weight,
-        ...(tenant !== undefined && { tenant }),
-        resources: { claude: 2 },
-        rates: { tokens: RATE },
-      });
+      this.floor.submit(
+        specs.map((loose, at) => specOf(loose, no, at)),
+        {
+          weight,
+          ...(tenant !== undefined && { tenant }),
+          resources: { claude: 2 },
+          rates: { tokens: RATE },
+        },
+      );
     }
   }
 
@@ -105,7 +111,8 @@ class Play {
     const held = floor.held();
     const chosen = held[pick % Math.max(1, held.length)];
     if (kind === "pass") floor.pass(pick);
-    if (kind === "pressure") floor.dispatcher.pressure = { mode: PRESSURE_MODES[pick] ?? "normal", queued: 9, depth: 10 };
+    if (kind === "pressure")
+      floor.dispatcher.pressure = { mode: PRESSURE_MODES[pick] ?? "normal", queued: 9, depth: 10 };
     if (chosen === undefined) return;
     const { run, task: each, worker } = chosen;
     if (kind === "end") floor.end(run, each);
@@ -174,11 +181,14 @@ test("no more is out than there is: of workers, of what nodes have, of what plan
             const out = there.reduce((sum, { task: each }) => sum + (each.spec.resources[name] ?? 0), 0);
             expect(out).toBeLessThanOrEqual(capacity[name]);
           }
-          for (const { task: each } of there) expect(told.nodes[at]?.capabilities).toEqual(expect.arrayContaining([...each.spec.requires]));
+          for (const { task: each } of there)
+            expect(told.nodes[at]?.capabilities).toEqual(expect.arrayContaining([...each.spec.requires]));
         }
         for (const run of floor.runs) {
           const out = floor.held().filter((each) => each.run === run);
-          expect(out.reduce((sum, { task: each }) => sum + (each.spec.resources.claude ?? 0), 0)).toBeLessThanOrEqual(2);
+          expect(out.reduce((sum, { task: each }) => sum + (each.spec.resources.claude ?? 0), 0)).toBeLessThanOrEqual(
+            2,
+          );
         }
       });
       for (const run of play.floor.runs) {

@@ -123,11 +123,16 @@ export class Dispatcher {
   observe({ run, task, from, to, cause }: Change): void {
     if (!this.knows(run)) return;
     const before = this.#candidates.get(task);
+    const isKeptFor = before !== undefined && this.#reserved.is(before);
     if (from.state === "ready") this.#leave(task, cause.at);
     if (isHeld(from) && !isHeld(to)) this.#yield(task, { run, task, from, to, cause });
     if (!isHeld(from) && isHeld(to)) this.#seize(run, task, { run, task, from, to, cause });
-    if (to.state === "ready")
-      this.#enter(run, task, to, cause.at, from.state === "ready" ? before?.passedSince : undefined);
+    if (to.state !== "ready") return;
+    const entered = this.#enter(run, task, to, cause.at);
+    if (from.state !== "ready" || entered === undefined) return;
+    // It only moved up: what it has waited for so far counts.
+    entered.passedSince = before?.passedSince;
+    if (isKeptFor) this.#reserved.takeOver(entered);
   }
 
   /** How full the queue is changes how many go out at once, and which. */
@@ -164,6 +169,7 @@ export class Dispatcher {
       if (candidate !== undefined) found.set(each, candidate);
       return candidate !== undefined;
     });
+    this.#reserved.settle();
     if (lane === undefined) return undefined;
     this.#given.add(lane);
     const candidate = found.get(lane) as Candidate;
@@ -173,7 +179,7 @@ export class Dispatcher {
     const spot = bestSpot(spots, { affinity, avoided: task.lostBy }, now);
     const worker = spot?.node.next(task.lostBy);
     invariant(worker !== undefined, "a task that was chosen has a place to go");
-    return { run, task, worker, evidence: { lane, rank, waitedMs: between(status.since, now) } };
+    return { run, task, worker, evidence: { lane, rank: Math.round(rank), waitedMs: between(status.since, now) } };
   }
 
   /** The next moment at which something may go that cannot now: a back-off, a rate or a breaker. */
@@ -304,19 +310,20 @@ export class Dispatcher {
     return this.defers(lane) || (shape.provider !== undefined && !this.#breakers.admits(shape.provider, now));
   }
 
-  #enter(run: Run, task: Task, status: Ready, now: Instant, passedSince?: Mark): void {
+  #enter(run: Run, task: Task, status: Ready, now: Instant): Candidate | undefined {
     const place = this.#places.get(run.no);
-    if (place === undefined) return;
+    if (place === undefined) return undefined;
     const lane = laneOf(task);
     const rank = place.ranks[task.no] ?? 0;
     const shape = place.shapes.of(task.spec);
     const entered = this.#given.above(lane, status.notBefore > now ? status.notBefore : now);
-    const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, entered, passedSince };
+    const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, entered, passedSince: undefined };
     this.#candidates.set(task, candidate);
     // What nobody can do stands in nobody's way.
-    if (!this.isPossible(shape)) return;
+    if (!this.isPossible(shape)) return candidate;
     if (status.notBefore > now) this.#delayed.push(candidate);
     else this.#line(candidate, now);
+    return candidate;
   }
 
   #line(candidate: Candidate, now: Instant): void {

@@ -34,7 +34,7 @@ export function explain(
     failures: task.failures,
     attemptsMax: spec.retry.attempts,
     priority: spec.priority,
-    rank: dispatcher.rank(run, task),
+    rank: Math.round(dispatcher.rank(run, task)),
     rankUnit: dispatcher.estimates(run)?.known ? "ms" : "hops",
     gates: waits ? gatesOf(dispatcher, run, task, now, context) : [],
     ...sinceOf(status),

@@ -23,11 +23,14 @@ export interface Outlook {
   /** Who waits for a task: `dependents` from `starts[task]` up to `starts[task + 1]`. */
   readonly starts: Int32Array;
   readonly dependents: Int32Array;
-  /** How many kinds of things can run short, how much of each is free, and what each task asks for, task by task. */
+  /** How many kinds of things can run short, workers first, how much of each is free, and what each task asks for, task by task. */
   readonly kinds: number;
   readonly free: Float64Array;
   readonly asks: Float64Array;
 }
+
+/** The kind that every task asks one of. */
+export const WORKERS = 0;
 
 /** What must be known of a run besides the dispatcher's own books. */
 export interface Prospect {
@@ -121,20 +124,20 @@ function tailsOf(costs: Float64Array, starts: Int32Array, dependents: Int32Array
 
 /** Several machines are taken for one that has everything they have. What fills up again by itself is taken to last. */
 function demandsOf(shapes: readonly Shape[], dispatcher: Dispatcher): Pick<Outlook, "kinds" | "free" | "asks"> {
-  const kindOf = new Map<string, number>([["workers", 0]]);
+  const kindOf = new Map<string, number>([["workers", WORKERS]]);
   for (const shape of new Set(shapes)) {
     for (const { pot } of drawsOf(shape)) if (!kindOf.has(pot.name)) kindOf.set(pot.name, kindOf.size);
   }
   const kinds = kindOf.size;
   const free = new Float64Array(kinds);
-  free[0] = Math.min(dispatcher.idle, dispatcher.allowed - dispatcher.out);
+  free[WORKERS] = Math.min(dispatcher.idle, dispatcher.allowed - dispatcher.out);
   for (const pot of dispatcher.pots()) {
     const kind = kindOf.get(pot.name);
     if (kind !== undefined) free[kind] = (free[kind] as number) + pot.free;
   }
   const asks = new Float64Array(shapes.length * kinds);
   for (const [place, shape] of shapes.entries()) {
-    asks[place * kinds] = 1;
+    asks[place * kinds + WORKERS] = 1;
     for (const { pot, amount } of drawsOf(shape)) asks[place * kinds + (kindOf.get(pot.name) as number)] = amount;
   }
   return { kinds, free, asks };

@@ -2,13 +2,13 @@
 import type { Run } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
 import { laneOf, type Task } from "../domain/task.ts";
-import type { Instant } from "../domain/time.ts";
+import { type Instant, instant } from "../domain/time.ts";
 import { isOverdue, type Patience, type Tally } from "./aging.ts";
 import { isBelow } from "./behind.ts";
 import type { Hazard, Locks } from "./locks.ts";
 import { canTake, type Spot } from "./nodes.ts";
 import type { Candidate } from "./queue.ts";
-import { mayPass, NEVER, type Shadow, shadowOf } from "./reservation.ts";
+import { mayPass, type Shadow, shadowOf } from "./reservation.ts";
 import { wholeDraw } from "./shapes.ts";
 import type { Site } from "./site.ts";
 
@@ -26,6 +26,8 @@ export interface ReservedDeps {
 export class Reserved {
   readonly #deps: ReservedDeps;
   #candidate: Candidate | undefined;
+  /** Whom it is kept for from the next choice on: the one that is being made goes by what was so when it began. */
+  #proposed: Candidate | undefined;
 
   constructor(deps: ReservedDeps) {
     this.#deps = deps;
@@ -59,12 +61,23 @@ export class Reserved {
     if (isHeldBack(passed, now)) return;
     const mark = given.all(now);
     passed.passedSince ??= mark;
-    if (isOverdue(passed.passedSince, mark, patience)) this.#candidate ??= passed;
+    if (isOverdue(passed.passedSince, mark, patience)) this.#proposed ??= passed;
   }
 
   /** Its run is owed so much that it is not to be delayed any more by those of its lane and below. */
   keepFor(candidate: Candidate): void {
-    this.#candidate ??= candidate;
+    this.#proposed ??= candidate;
+  }
+
+  /** The task stands elsewhere now, and nothing else about it has changed. */
+  takeOver(candidate: Candidate): void {
+    this.#candidate = candidate;
+  }
+
+  /** The choice has been made. */
+  settle(): void {
+    this.#candidate ??= this.#proposed;
+    this.#proposed = undefined;
   }
 
   /** Whether the reservation holds for this lane. More urgent work goes first, until the reserved task has lost all patience. */
@@ -83,7 +96,8 @@ export class Reserved {
     if (reserved === undefined || locks.conflict(reserved.run, reserved.task) !== undefined) return undefined;
     const out = Array.from(site.held(), ({ run, task, shape, spot, since }) => {
       const back = until(run, task, since);
-      return { until: back > now ? back : NEVER, draws: wholeDraw(shape, spot) };
+      // Who is late is taken to be as late again: any moment now at first, and less and less so.
+      return { until: back > now ? back : instant(now + (now - back)), draws: wholeDraw(shape, spot) };
     });
     return shadowOf(reserved, out, now);
   }

@@ -1,5 +1,5 @@
 /** Plays what is left of a run through in one order: whatever fits is begun, in that order, whenever something has ended. */
-import type { Outlook } from "./outlook.ts";
+import { type Outlook, WORKERS } from "./outlook.ts";
 
 export interface Order {
   /** The tasks of the outlook, the first to go first. */
@@ -64,14 +64,22 @@ export class Player {
     }
   }
 
+  /** Begins what fits. False when something begins so late that the bound cannot be kept. */
   #dispatch({ tasks }: Order, now: number, bound: number): boolean {
-    const { costs, tails } = this.#outlook;
+    const { kinds, asks, costs, tails } = this.#outlook;
     const ready = this.#ready;
+    const free = this.#free;
+    const waiting = this.#waiting;
     let kept = 0;
-    for (let at = 0; at < this.#waiting; at++) {
+    let at = 0;
+    // Most of a play is spent here: when the workers are all out, the rest need not be looked at.
+    for (; at < waiting && (free[WORKERS] as number) > 0; at++) {
       const place = ready[at] as number;
       const task = tasks[place] as number;
-      if (!this.#fits(task)) {
+      const asked = task * kinds;
+      let kind = 0;
+      while (kind < kinds && (asks[asked + kind] as number) <= (free[kind] as number)) kind++;
+      if (kind < kinds) {
         ready[kept++] = place;
         continue;
       }
@@ -79,7 +87,8 @@ export class Player {
       this.#take(task, -1);
       this.#out.push(task, now + (costs[task] as number));
     }
-    this.#waiting = kept;
+    if (kept < at) ready.copyWithin(kept, at, waiting);
+    this.#waiting = kept + waiting - at;
     return true;
   }
 
@@ -98,14 +107,6 @@ export class Player {
     let at = this.#waiting++;
     for (; at > 0 && (ready[at - 1] as number) > place; at--) ready[at] = ready[at - 1] as number;
     ready[at] = place;
-  }
-
-  #fits(task: number): boolean {
-    const { kinds, asks } = this.#outlook;
-    for (let kind = 0, at = task * kinds; kind < kinds; kind++, at++) {
-      if ((asks[at] as number) > (this.#free[kind] as number)) return false;
-    }
-    return true;
   }
 
   #take(task: number, sign: 1 | -1): void {

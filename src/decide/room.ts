@@ -86,7 +86,8 @@ export function refilledAt(draws: readonly Draw[], now: Instant): Instant | unde
 export function take(draws: readonly Draw[], now: Instant): void {
   for (const { pot, amount } of draws) {
     pot.free = freeAt(pot, now) - amount;
-    pot.at = now;
+    // What is heard of late does not fill it up a second time.
+    if (now > pot.at) pot.at = now;
   }
 }
 

@@ -114,6 +114,24 @@ describe("a simulation", () => {
     expect(orderOf(shares).slice(-3)).not.toEqual(["l1", "l2", "l3"]);
   });
 
+  test("knows the patience of the scheduler", async () => {
+    const crowd = Array.from({ length: 40 }, (_, at) => task(`c${at}`, { priority: "critical" }));
+    const specs = [task("low", { priority: "low" }), ...crowd];
+    const placeOf = async (wait: Millis): Promise<number> => {
+      const site = { workers: 1, patience: { dispatches: 1, wait } };
+      return orderOf(await simulated(specs, { site: { ...site, priorities: "strict" } })).indexOf("low");
+    };
+    expect(await placeOf(seconds(1_000))).toBe(40);
+    expect(await placeOf(seconds(3))).toBeLessThan(20);
+  });
+
+  test("knows the pressure of a queue that is full: less is done at once", async () => {
+    const specs = Array.from({ length: 20 }, (_, at) => task(`t${at}`, { priority: "low" }));
+    const pressure = { depth: 10, thresholds: [0.5, 0.8, 0.95] } as const;
+    expect((await simulated(specs)).makespan).toBe(10_000);
+    expect((await simulated(specs, { site: { pressure } })).makespan).toBeGreaterThan(10_000);
+  });
+
   test("waits for a rate to fill up again", async () => {
     const specs = ["a", "b", "c"].map((id) => task(id, { resources: { tokens: 10 } }));
     const run = await simulated(specs, { site: { workers: 3, rates: { tokens: { amount: 10, per: seconds(5) } } } });

@@ -1,5 +1,4 @@
 /** A plan on virtual time: the real engine, the real decisions, nothing run. What it will take, and where the time goes. */
-import type { DispatcherOptions } from "../decide/dispatcher.ts";
 import { blockers } from "../decide/explain.ts";
 import type { LanePolicy } from "../decide/lanes.ts";
 import type { NodeSpec } from "../decide/nodes.ts";
@@ -11,14 +10,14 @@ import type { Placement } from "../domain/schedule.ts";
 import type { Amounts, Rates, TaskSpec } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
 import { type Instant, instant, type Millis, millis } from "../domain/time.ts";
-import { Engine, type EngineDeps } from "../engine/engine.ts";
+import { Engine, type EngineDeps, type EngineOptions } from "../engine/engine.ts";
 import type { Attempt } from "../execute/executor.ts";
 import { ok } from "../std/result.ts";
-import { VirtualClock } from "./clock.ts";
+import { NEVER, VirtualClock } from "./clock.ts";
 import { simulatedExecutor } from "./executor.ts";
 
-/** What there is to work with. */
-export interface SiteSpec {
+/** What there is to work with, and by which rules. */
+export interface SiteSpec extends Pick<EngineOptions, "patience" | "pressure"> {
   /** How many machines, all alike. */
   readonly nodes: number;
   /** On each machine. */
@@ -61,20 +60,21 @@ export async function simulate({ name, specs, site, durations, history }: Simula
     secrets: { token: () => "", seed: () => 0, suffix: () => "" },
     executor: simulatedExecutor(clock, ({ task }) => lasting.get(task) as Millis),
     attemptOf,
-    options: { ...optionsOf(site), leaseTtl: FOR_EVER, heartbeat: FOR_EVER },
+    options: optionsOf(site),
   });
   await engine.open();
   const schedule = follow(engine);
-  const run = await clock.passUntil(
+  await clock.passUntil(
     engine.submit(manifestOf(name, site), specs.map(withoutGate)).then((submitted) => engine.idle(submitted)),
   );
   engine.close();
+  const run = engine.world.findRun(RUN) as Run;
   const makespan = millis(schedule.reduce((last, { end }) => Math.max(last, end), 0));
   return { run, makespan, schedule, stalled: blockers(engine.dispatcher, run, clock.now()) };
 }
 
 /** Nobody dies on virtual time, so nobody has to show that they live: a heartbeat would only wake the engine up. */
-const FOR_EVER = millis(2 ** 52);
+const FOR_EVER = millis(NEVER);
 const RUN: RunId = runId("simulation");
 
 /** Nothing is asked for again, so nothing is kept. */
@@ -87,13 +87,21 @@ const forgetful = (history: History): EngineDeps["store"] => ({
   history: async () => history,
 });
 
-function optionsOf({ nodes, workers, capacity, priorities }: SiteSpec): DispatcherOptions {
+function optionsOf({ nodes, workers, capacity, priorities, patience, pressure }: SiteSpec): EngineOptions {
   const node = (at: number): NodeSpec => {
     const name = nodes === 1 ? "local" : `node${at + 1}`;
     return { name, workers: workersOf(name, workers), capacity, capabilities: [] };
   };
   const others = Array.from({ length: nodes - 1 }, (_, at) => node(at + 1));
-  return { ...node(0), others, priorities };
+  return {
+    ...node(0),
+    others,
+    priorities,
+    ...(patience !== undefined && { patience }),
+    ...(pressure !== undefined && { pressure }),
+    leaseTtl: FOR_EVER,
+    heartbeat: FOR_EVER,
+  };
 }
 
 const workersOf = (node: string, count: number): readonly WorkerId[] =>

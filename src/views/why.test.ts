@@ -25,7 +25,7 @@ describe("why", () => {
 
         it hangs on  build-web (running for 14s), build-api (running for 14s)
         expected     in 58s (12:01:24), by the longest path before it
-        rank         1m12s to the end of the plan
+        rank         54s to the end of the plan
         estimate     12s (what tasks of this run took so far)
 
       Next
@@ -47,7 +47,7 @@ describe("why", () => {
 
         expected  in 46s (12:01:12), by the estimate of what runs
         in line   1 of 3 ready at normal priority
-        rank      36s to the end of the plan
+        rank      27s to the end of the plan
         estimate  12s (what tasks of this run took so far)
 
       Next
@@ -68,7 +68,7 @@ describe("why", () => {
 
         expected  in 59m47s (13:00:13) at the latest, by the time-out of what runs
         in line   2 of 3 ready at normal priority
-        rank      36s to the end of the plan
+        rank      27s to the end of the plan
         estimate  12s (what tasks of this run took so far)
 
       Next
@@ -87,7 +87,7 @@ describe("why", () => {
         ✖  gpu           asks for 2, 1 of 1 free
         ✖  workers       0 of 4 idle
 
-        rank      36s to the end of the plan
+        rank      27s to the end of the plan
         estimate  12s (what tasks of this run took so far)
 
       Next
@@ -106,7 +106,7 @@ describe("why", () => {
         ✖  workers   0 of 4 idle
 
         expected  in 7s (12:00:33)
-        rank      36s to the end of the plan
+        rank      27s to the end of the plan
         estimate  12s (what tasks of this run took so far)
         failures  1 of 3 attempts used
 
@@ -125,7 +125,7 @@ describe("why", () => {
 
         expected  in 8s (12:00:34), by the estimate of what runs
         in line   1 of 1 ready at low priority
-        rank      36s to the end of the plan
+        rank      27s to the end of the plan
         estimate  12s (what tasks of this run took so far)
       "
     `);
@@ -139,7 +139,7 @@ describe("why", () => {
         ✖  approval  asked for: Tell the world?
         ✖  workers   0 of 4 idle
 
-        rank      36s to the end of the plan
+        rank      27s to the end of the plan
         estimate  12s (what tasks of this run took so far)
 
       Next
@@ -199,7 +199,7 @@ describe("why", () => {
       "
       ‖ train was parked 30s ago: its workers died again and again.
 
-        rank      36s to the end of the plan
+        rank      27s to the end of the plan
         estimate  12s (what tasks of this run took so far)
 
       Next
@@ -251,7 +251,7 @@ describe("why", () => {
           "place": 2,
         },
         "priority": "normal",
-        "rank": 36000,
+        "rank": 26833,
         "rank_unit": "ms",
         "reason": "resources",
         "run": "release-7f3a2c",

@@ -133,9 +133,12 @@ describe("how a run ends", () => {
   });
 });
 
+/** Runs until the test says so, and no longer than a test may take. */
+const UNTIL_GO = "for i in $(seq 1000); do [ -e go ] && exit 0; sleep 0.02; done; exit 1";
+
 describe("interruptions", () => {
   const sleepers = {
-    a: { run: "echo up; sleep 0.5" },
+    a: { run: UNTIL_GO },
     b: { run: "true", needs: ["a"] },
     long: { run: "echo up; sleep 30" },
   };
@@ -149,9 +152,11 @@ describe("interruptions", () => {
   test("once: nothing new is started and what runs may end; --resume does the rest", async () => {
     using place = openPlace();
     plan(place, { a: sleepers.a, b: sleepers.b });
-    const { child, ended } = place.start(["run", "plan.json", "--json"]);
+    const { child, ended, err } = place.start(["run", "plan.json", "--json"]);
     await whenUp(place, 1);
     child.kill("SIGINT");
+    await until("it has heard", () => err().includes("Interrupted"));
+    place.file("go", "");
     const end = await ended;
     expect(end.code).toBe(130);
     expect(lastJson<Summary>(end)).toMatchObject({ outcome: "cancelled", tasks: { succeeded: 1 } });
@@ -194,12 +199,13 @@ describe("interruptions", () => {
 describe("one state directory", () => {
   test("a second run is refused while the first lives, and told who it is", async () => {
     using place = openPlace();
-    plan(place, { hold: { run: "sleep 0.8" } });
+    plan(place, { hold: { run: UNTIL_GO } });
     const first = place.start(["run", "plan.json", "--json"]);
     await until("the first is up", async () => (await place.rota(["status", "--json"])).code === 0);
     const second = await place.rota(["run", "plan.json"]);
     expect(second.code).toBe(2);
     expect(second.err).toMatch(new RegExp(`^STATE_BUSY: .*pid ${first.child.pid}`));
+    place.file("go", "");
     expect((await first.ended).code).toBe(0);
     await expectSound(place);
   });

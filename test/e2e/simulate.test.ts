@@ -174,6 +174,15 @@ describe("what if", () => {
   });
 });
 
+test("the settings of the scheduler are those of a run", async () => {
+  const lanes = Array.from({ length: 12 }, (_, at) => `  c${at}: { run: x, priority: critical }`);
+  const { cwd, simulate } = scene(["tasks:", "  low: { run: x, priority: low }", ...lanes].join("\n"));
+  const env = { ROTA_PRIORITIES: "strict", ROTA_WORKERS: "1" };
+  const order = (said: Said): string[] => read(said).schedule.map(({ task }) => task);
+  expect(order(await rota(["simulate", "plan.yaml", "--json"], { cwd, env })).at(-1)).toBe("low");
+  expect(order(await simulate("--workers", "1", "--json")).at(-1)).not.toBe("low");
+});
+
 describe("a plan that cannot be finished", () => {
   const STUCK = `
 name: stuck

@@ -14,7 +14,8 @@ import { START } from "./clock.ts";
 
 export type FloorOptions = Partial<Omit<DispatcherOptions, "workers">> & { readonly workers?: number };
 
-export const slots = (count: number, node = "w") => Array.from({ length: count }, (_, at) => workerId(`${node}${at + 1}`));
+export const slots = (count: number, node = "w") =>
+  Array.from({ length: count }, (_, at) => workerId(`${node}${at + 1}`));
 
 /** Who was given what. */
 export interface Given {

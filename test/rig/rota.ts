@@ -19,6 +19,7 @@ export interface Started {
   readonly ended: Promise<Ended>;
   /** Everything on stdout so far. */
   out(): string;
+  err(): string;
 }
 
 export interface Place extends Disposable {
@@ -51,7 +52,7 @@ export function openPlace(): Place {
       child.on("error", reject);
       child.on("close", (code, signal) => resolve({ code, signal, out, err }));
     });
-    return { child, ended, out: () => out };
+    return { child, ended, out: () => out, err: () => err };
   };
   return {
     dir,
