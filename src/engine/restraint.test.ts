@@ -193,7 +193,7 @@ test("what is large gets its turn among much that is small, and is said to be wa
   const rig = await openRig({ workers: 4, capacity: { cpu: 4 }, patience: { dispatches: 3, wait: seconds(1) } });
   const run = await rig.submit([
     task("big", { resources: { cpu: 4 }, estimate: seconds(99) }),
-    ...many(30, { resources: { cpu: 1 }, priority: "high" }),
+    ...many(30, { resources: { cpu: 1 }, priority: "high", estimate: seconds(10) }),
   ]);
   await rig.clock.advance(2_000);
   await end(rig, 3);
