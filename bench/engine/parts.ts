@@ -84,7 +84,9 @@ async function timed(work: () => unknown): Promise<number> {
 async function throughput(count: number, batch: number) {
   const { engine } = await openEngine(batch);
   // The first few thousand tasks pay for the compiler, whatever comes after them.
-  await engine.idle(await engine.submit({ ...manifest(), id: runId("warm-up"), name: "warm-up" }, chains(WARM_UP, batch)));
+  await engine.idle(
+    await engine.submit({ ...manifest(), id: runId("warm-up"), name: "warm-up" }, chains(WARM_UP, batch)),
+  );
   const run = await engine.submit(manifest(), chains(count, batch));
   const ms = await timed(() => engine.idle(run));
   return { ms, usPerTask: (ms * 1_000) / count, outcome: run.status };

@@ -85,8 +85,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
   };
 }
 
-export const localWorkers = (count: number) =>
-  Array.from({ length: count }, (_, index) => workerId(`local/${index + 1}`));
+const localWorkers = (count: number) => Array.from({ length: count }, (_, index) => workerId(`local/${index + 1}`));
 
 /** The settings that the engine goes by. */
 export function engineOptions(config: Config): Omit<EngineOptions, "workers" | "capacity" | "capabilities"> {

@@ -19,7 +19,7 @@ export const run: Run = async (input, { cwd, terminal }) => {
       cause: error,
     });
   }
-  terminal.out(neutralize(`Wrote ${name}. Run it with \`rota run ${name}\`.`) + "\n");
+  terminal.out(`${neutralize(`Wrote ${name}. Run it with \`rota run ${name}\`.`)}\n`);
   return 0;
 };
 

@@ -5,7 +5,7 @@ import { millis } from "../domain/time.ts";
 import { openDisplay, showReport } from "./run-display.ts";
 import type { Display, GoOn } from "./run-work.ts";
 
-export const EXIT = { succeeded: 0, failed: 1, stalled: 3, interrupted: 130 } as const;
+const EXIT = { succeeded: 0, failed: 1, stalled: 3, interrupted: 130 } as const;
 
 export async function goOn(work: GoOn): Promise<number> {
   const { scheduler, opened } = work;

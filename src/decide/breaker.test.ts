@@ -70,7 +70,7 @@ describe("a breaker", () => {
             breaker = sent(breaker, now);
             if (breaker.state === "half-open") out++;
           } else if (out > 0 && breaker.state === "half-open") {
-            breaker = returned(breaker, move as "success", now);
+            breaker = returned(breaker, move, now);
             out--;
           }
           if (breaker.state !== "half-open") out = 0;
@@ -84,18 +84,17 @@ describe("a breaker", () => {
 describe("the breakers of all services", () => {
   const one = newRun(Array.from({ length: 9 }, (_, at) => task(`t${at}`, { provider: "api" })));
   const [first, second, third] = one.tasks as [Task, Task, Task];
-  const ended = (each: Task, second: number, outcome = failure): Event =>
-    ({
-      kind: "failed",
-      outcome,
-      reason: "abandoned",
-      seq: 1,
-      at: at(second),
-      run: one.no,
-      task: each.no,
-      version: 1,
-      attempt: 1,
-    }) as Event;
+  const ended = (each: Task, second: number, outcome = failure): Event => ({
+    kind: "failed",
+    outcome,
+    reason: "abandoned",
+    seq: 1,
+    at: at(second),
+    run: one.no,
+    task: each.no,
+    version: 1,
+    attempt: 1,
+  });
 
   test("count only what says something about the service", () => {
     const breakers = new Breakers();

@@ -4,7 +4,7 @@ import { type Instant, later, seconds } from "../domain/time.ts";
 export const BREAKER_FAILURES = 5;
 export const BREAKER_OPEN = seconds(60);
 export const BREAKER_TRIALS = 3;
-export const BREAKER_CLOSE_SHARE = 0.67;
+const BREAKER_CLOSE_SHARE = 0.67;
 
 export type Breaker =
   | { readonly state: "closed"; readonly failures: number }

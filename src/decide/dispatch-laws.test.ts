@@ -165,7 +165,7 @@ const tasksOf = ({ floor }: Play): readonly { readonly run: Run; readonly task: 
 
 test("no more is out than there is: of workers, of what nodes have, of what plans declare, and of rates in any span of time", async () => {
   await always(
-    300,
+    200,
     fc.property(story, (told) => {
       const play = playOut(told, ({ floor }, choose) => {
         choose();
@@ -209,7 +209,7 @@ test("no more is out than there is: of workers, of what nodes have, of what plan
 test("two that would step on each other's files are never out at the same time, and nobody is before what they need", async () => {
   const meet = (a: readonly string[], b: readonly string[]): boolean => a.some((x) => b.some((y) => overlaps(x, y)));
   await always(
-    300,
+    200,
     fc.property(story, (told) => {
       playOut(told, ({ floor }, choose) => {
         const chosen = choose();
@@ -232,7 +232,7 @@ test("two that would step on each other's files are never out at the same time, 
 
 test("every waiting task has one reason; what is said to be about to start may start, and nothing else is given out", async () => {
   await always(
-    400,
+    250,
     fc.property(story, (told) => {
       playOut(told, (play, choose) => {
         const { dispatcher, now } = play.floor;

@@ -17,11 +17,11 @@ import { type Estimates, estimate } from "./estimates.ts";
 import { Fairness } from "./fairness.ts";
 import { type LanePolicy, Lanes } from "./lanes.ts";
 import { type Hazard, Locks } from "./locks.ts";
-import { bestSpot, type Node, type NodeSpec } from "./nodes.ts";
+import { bestSpot, type Node, type NodeSpec, type Spot } from "./nodes.ts";
 import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workersAllowed } from "./pressure.ts";
 import { type Candidate, type Mark, RunQueue } from "./queue.ts";
 import { upwardRanks } from "./rank.ts";
-import { NEVER } from "./reservation.ts";
+import { NEVER, type Shadow } from "./reservation.ts";
 import { Reserved } from "./reserved.ts";
 import { fits, type Pot } from "./room.ts";
 import { type Shape, Shapes } from "./shapes.ts";
@@ -164,22 +164,26 @@ export class Dispatcher {
     const shadow = this.#reserved.shadow(now);
     const found = new Map<Priority, Candidate>();
     const lane = this.#lanes.pick((each) => {
-      if (this.defers(each)) return false;
+      if (this.defers(each, now)) return false;
       const candidate = this.#chooser.best(each, shadow, now);
       if (candidate !== undefined) found.set(each, candidate);
       return candidate !== undefined;
     });
+    const candidate = lane === undefined ? undefined : found.get(lane);
+    const spot = candidate && this.#spotFor(candidate, shadow, now);
     this.#reserved.settle();
-    if (lane === undefined) return undefined;
-    this.#given.add(lane);
-    const candidate = found.get(lane) as Candidate;
+    if (lane === undefined || candidate === undefined) return undefined;
     const { run, task, status, rank } = candidate;
-    const spots = this.#reserved.spotsFor(candidate, shadow, now);
-    const affinity = (node: Node): number => this.#site.affinity(run, task, node);
-    const spot = bestSpot(spots, { affinity, avoided: task.lostBy }, now);
     const worker = spot?.node.next(task.lostBy);
     invariant(worker !== undefined, "a task that was chosen has a place to go");
+    this.#given.add(lane);
     return { run, task, worker, evidence: { lane, rank: Math.round(rank), waitedMs: between(status.since, now) } };
+  }
+
+  #spotFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): Spot | undefined {
+    const { run, task } = candidate;
+    const affinity = (node: Node): number => this.#site.affinity(run, task, node);
+    return bestSpot(this.#reserved.spotsFor(candidate, shadow, now), { affinity, avoided: task.lostBy }, now);
   }
 
   /** The next moment at which something may go that cannot now: a back-off, a rate or a breaker. */
@@ -270,12 +274,12 @@ export class Dispatcher {
   }
 
   /** Whether the lane has to wait for better times. Not when nothing else is left to do: a queue that stands still never empties. */
-  defers(lane: Priority): boolean {
+  defers(lane: Priority, now: Instant): boolean {
     const { dispatches } = PRESSURE_POLICY[this.mode];
     if (dispatches.includes(lane)) return false;
     if (this.out > 0) return true;
     for (const { queue } of this.#places.values()) if (dispatches.some((each) => !queue.isEmpty(each))) return true;
-    return false;
+    return this.#delayed.values().some((each) => each.status.notBefore <= now && dispatches.includes(each.lane));
   }
 
   get nodes(): readonly Node[] {
@@ -307,7 +311,7 @@ export class Dispatcher {
   }
 
   #isHeldBack({ shape, lane }: Candidate, now: Instant): boolean {
-    return this.defers(lane) || (shape.provider !== undefined && !this.#breakers.admits(shape.provider, now));
+    return this.defers(lane, now) || (shape.provider !== undefined && !this.#breakers.admits(shape.provider, now));
   }
 
   #enter(run: Run, task: Task, status: Ready, now: Instant): Candidate | undefined {

@@ -134,9 +134,9 @@ const excessOf = (run: Run, { pot, amount }: Draw): Excess => ({
   capacity: pot.capacity,
 });
 
-function backpressure({ dispatcher, task }: Question): readonly Wait[] {
+function backpressure({ dispatcher, task, now }: Question): readonly Wait[] {
   const { pressure, allowed, out } = dispatcher;
-  const deferred = dispatcher.defers(laneOf(task));
+  const deferred = dispatcher.defers(laneOf(task), now);
   // When nobody is idle it is the workers that are wanting, and not the pressure that is too high.
   if (!deferred && (out < allowed || dispatcher.idle === 0)) return [];
   return [{ reason: "backpressure", ...pressure, allowed, out, deferred }];

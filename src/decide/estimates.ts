@@ -3,7 +3,6 @@ import type { DurationRecord, EstimateError } from "../domain/history.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 
 export const ESTIMATE_SOURCES = ["plan", "history", "typical", "hops"] as const;
-export type EstimateSource = (typeof ESTIMATE_SOURCES)[number];
 
 export interface Estimates {
   /** In milliseconds, or in hops when nothing at all is known. Shrunk: what ranks are made of. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { run as newRun, task } from "../../test/rig/builders.ts";
 import { START } from "../../test/rig/clock.ts";
 import { Floor, failure } from "../../test/rig/floor.ts";
-import type { Run, RunManifest } from "../domain/run.ts";
+import type { RunManifest } from "../domain/run.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
 import { later, millis, seconds } from "../domain/time.ts";
 import { Fairness } from "./fairness.ts";
@@ -155,7 +155,7 @@ describe("tenants", () => {
     floor.submit(many("a", 800), rest("ada"));
     const light = floor.submit(many("b", 2), rest("mo"));
     serve(floor, 20);
-    expect((light as Run).counts.succeeded).toBe(2);
+    expect(light.counts.succeeded).toBe(2);
     floor.submit(many("c", 800), rest("ada"));
     const had = serve(floor, 10);
     expect(Math.abs((had[0] ?? 0) - (had[2] ?? 0))).toBeLessThanOrEqual(4);

@@ -36,10 +36,7 @@ describe("a task goes to", () => {
   test("where most of what it needs was made, before that", () => {
     const nodes = [node("large", 4, { cpu: 16 }), node("small", 4, { cpu: 4 })];
     const floor = several(...nodes);
-    floor.submit([
-      task("made", { resources: { cpu: 8 } }),
-      task("used", { resources: { cpu: 1 }, needs: ["made"] }),
-    ]);
+    floor.submit([task("made", { resources: { cpu: 8 } }), task("used", { resources: { cpu: 1 }, needs: ["made"] })]);
     expect(placed(floor)).toEqual(["made large"]);
     const { run, task: made } = floor.find("made");
     floor.end(run, made);

@@ -28,7 +28,7 @@ export interface Candidate {
 }
 
 /** Longest way to go first, then the order of the plan. */
-export const goesFirst = (a: Candidate, b: Candidate): boolean =>
+const goesFirst = (a: Candidate, b: Candidate): boolean =>
   a.rank !== b.rank ? a.rank > b.rank : a.task.no < b.task.no;
 
 export class RunQueue {

@@ -23,12 +23,16 @@ export class Site {
   readonly nodes: readonly Node[];
   /** What plans declare for themselves. */
   readonly shared = new Room({});
+  /** Where work is taken to be that no node knows the worker of. */
+  readonly #local: Node;
   readonly #held = new Map<Task, Holding>();
   /** Where tasks have been done, for those that use what they made. Kept only when there is more than one place. */
   readonly #madeOn = new Map<Task, Node>();
 
-  constructor(specs: readonly NodeSpec[]) {
-    this.nodes = specs.map((spec) => new Node(spec));
+  constructor(specs: readonly [NodeSpec, ...NodeSpec[]]) {
+    const [first, ...others] = specs;
+    this.#local = new Node(first);
+    this.nodes = [this.#local, ...others.map((spec) => new Node(spec))];
   }
 
   join(run: Run): void {
@@ -48,7 +52,7 @@ export class Site {
   /** What is out already stays out, even if there is less to give now than when it was claimed. */
   occupy(holding: Omit<Holding, "spot">): void {
     const { task, shape, worker, since } = holding;
-    const node = this.nodes.find(({ workers }) => workers.has(worker)) ?? (this.nodes[0] as Node);
+    const node = this.nodes.find(({ workers }) => workers.has(worker)) ?? this.#local;
     const spot = shape.spots.find((each) => each.node === node) ?? { node, draws: [] };
     node.occupy(worker, spot.draws, since);
     take(shape.own, since);

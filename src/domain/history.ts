@@ -22,7 +22,7 @@ export interface History {
 export const NO_HISTORY: History = { durations: new Map(), error: { count: 0, sumOfSquares: 0 } };
 
 /** Runs after which an older one has lost most of its weight. */
-export const HISTORY_MEMORY = 20;
+const HISTORY_MEMORY = 20;
 
 /** One task's latest duration, to be added to what is known of it. */
 export interface Lesson {

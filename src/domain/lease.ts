@@ -1,10 +1,9 @@
 /** The right to work on a task and to report on it. See README.md in this folder for why it is shaped this way. */
 import type { WorkerId } from "./ids.ts";
-import { type Instant, type Millis, minutes, seconds } from "./time.ts";
+import { type Instant, type Millis, seconds } from "./time.ts";
 
 export const LEASE_TTL = seconds(30);
 export const HEARTBEAT_INTERVAL = seconds(5);
-export const SESSION_LEASE_TTL = minutes(5);
 /** Leases lost in a row after which a task is taken to be the cause, and is parked. */
 export const EXPIRIES_MAX = 3;
 
@@ -15,13 +14,6 @@ export interface Lease {
   readonly deadline: Instant;
   /** SHA-256 of the token the holder was given; the token itself is kept nowhere. */
   readonly tokenHash: string;
-}
-
-/** What a claim returns to the worker, once. */
-export interface Grant {
-  readonly fence: number;
-  readonly token: string;
-  readonly deadline: Instant;
 }
 
 /** A lease holds up to and including its deadline. */

@@ -1,5 +1,5 @@
 /** One execution of a plan. */
-import { type Graph, type TaskNo, taskNo } from "./graph.ts";
+import type { Graph, TaskNo } from "./graph.ts";
 import type { RunId } from "./ids.ts";
 import type { Amounts, Rates, TaskSpec } from "./spec.ts";
 import type { Task, TaskState } from "./task.ts";
@@ -62,9 +62,6 @@ export const taskOf = (run: Run, no: TaskNo): Task => run.tasks[no] as Task;
 export const findTask = (run: Run, id: TaskSpec["id"]): Task | undefined => {
   const no = run.graph.find(id);
   return no === undefined ? undefined : run.tasks[no];
-};
-export const eachTaskNo = function* (run: Run): Iterable<TaskNo> {
-  for (let no = 0; no < run.tasks.length; no++) yield taskNo(no);
 };
 
 /** Tasks that have not come to an end. */

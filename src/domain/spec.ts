@@ -83,7 +83,7 @@ export const RETRY_DEFAULT: RetryPolicy = {
   max: seconds(30),
   on: [],
 };
-export const TIMEOUT_DEFAULT: TimeoutPolicy = { hard: hours(1) };
+const TIMEOUT_DEFAULT: TimeoutPolicy = { hard: hours(1) };
 
 /** Everything a plan may leave out. Shared by all tasks that do, so that a million of them stay small. */
 export const SPEC_DEFAULTS = {
@@ -108,7 +108,7 @@ export function packSpec(spec: TaskSpec): Partial<TaskSpec> {
   for (const [key, value] of Object.entries(spec)) {
     if (value !== undefined && value !== defaults[key] && !isEmptyLike(value, defaults[key])) packed[key] = value;
   }
-  return packed as Partial<TaskSpec>;
+  return packed;
 }
 
 /** The inverse of `packSpec`. */

@@ -49,7 +49,7 @@ export interface FloorOptions extends DispatcherOptions {
 
 /** How long what is not urgent may wait for the next commit. */
 const LAZY_MAX = millis(20);
-export const GRACE = seconds(5);
+const GRACE = seconds(5);
 
 type Input = (turn: Turn) => void;
 

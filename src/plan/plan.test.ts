@@ -37,6 +37,27 @@ describe("a plan", () => {
     expect(tasks[0]?.needs).toBe(tasks[1]?.needs);
   });
 
+  test("says what it weighs, whom it belongs to, and which services its tasks depend on", async () => {
+    const text =
+      "weight: 3\ntenant: acme\ndefaults: { provider: anthropic }\ntasks: { a: { run: x }, b: { run: x, provider: github } }\n";
+    const plan = await planOf(text);
+    expect([plan.weight, plan.tenant]).toEqual([3, "acme"]);
+    expect(plan.tasks.map(({ provider }) => provider)).toEqual(["anthropic", "github"]);
+    const plain = await planOf("tasks: { a: { run: x } }\n");
+    expect([plain.weight, plain.tenant, plain.tasks[0]?.provider]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test.each([
+    ["weight: 0", /from 1 to 1000/],
+    ["weight: 1001", /from 1 to 1000/],
+    ["weight: 1.5", /whole number/],
+    ["tenant: a b", /a name/],
+    ["tenant: 7", /a name/],
+  ])("cannot say `%s`", async (line, message) => {
+    const result = await parse(`${line}\ntasks: { a: { run: x } }\n`);
+    expect(result.ok ? [] : result.error.map((each) => each.message)).toEqual([expect.stringMatching(message)]);
+  });
+
   test("turns every field into the units the scheduler counts in", async () => {
     const text = `
 resources: { claude: 2, cpu: 4, memory: 8GiB, tokens: 400k/min }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const BIN = fileURLToPath(new URL("../../bin/rota", import.meta.url));
+const BIN = fileURLToPath(new URL("../../bin/rota", import.meta.url));
 
 export interface Ended {
   readonly code: number | null;
@@ -18,8 +18,8 @@ export interface Started {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
   /** Everything on stdout so far. */
-  out(): string;
-  err(): string;
+  readonly out: () => string;
+  readonly err: () => string;
 }
 
 export interface Place extends Disposable {

@@ -50,7 +50,7 @@ test("a function can say that it has started and that it is alive", async () => 
     control.started(undefined);
     control.progressed();
     return success;
-  }, watch as never).outcome;
+  }, watch).outcome;
   expect(said).toEqual(["started", "progressed"]);
 });
 
