@@ -51,7 +51,7 @@ describe("a plan", () => {
     ["weight: 0", /from 1 to 1000/],
     ["weight: 1001", /from 1 to 1000/],
     ["weight: 1.5", /whole number/],
-    ["tenant: a b", /a name/],
+    ["tenant: a b", /letters, digits/],
     ["tenant: 7", /a name/],
   ])("cannot say `%s`", async (line, message) => {
     const result = await parse(`${line}\ntasks: { a: { run: x } }\n`);
