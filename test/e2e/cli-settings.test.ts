@@ -47,8 +47,14 @@ const isAlive = (pid: number): boolean => {
 };
 
 const TESTED = ["workers", "durability", "grace", "leaseTtl", "heartbeat", "orphans", "pass", "logMaxBytes"];
+/** What the scheduler decides by is tried on a manual clock instead, in src/app. */
+const ON_A_CLOCK = ["priorities", "policy", "patienceDispatches", "patienceWait", "pressure"];
 test("no setting is left out here", () => {
-  expect(TESTED).toEqual(SETTING_NAMES);
+  expect([...TESTED, ...ON_A_CLOCK].sort()).toEqual([...SETTING_NAMES].sort());
+  const tests = ["settings", "policy"]
+    .map((name) => readFileSync(join(import.meta.dirname, "../../src/app", `${name}.test.ts`), "utf8"))
+    .join("");
+  for (const setting of ON_A_CLOCK) expect(tests).toContain(setting);
 });
 
 test("workers: as many tasks run at once, and a flag wins", async () => {
