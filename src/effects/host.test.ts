@@ -76,8 +76,10 @@ test("lists processes, and finds those that carry a mark", async () => {
 });
 
 test("memory is that of the process, and unknown for one that is not there", () => {
-  expect(memoryOf(process.pid)?.resident).toBeGreaterThan(10e6);
-  expect(memoryOf(process.pid)?.peak).toBeGreaterThanOrEqual(memoryOf(process.pid)?.resident ?? 0);
+  const { resident = 0, peak = 0 } = memoryOf(process.pid) ?? {};
+  expect(resident).toBeGreaterThan(10e6);
+  // The kernel counts both only roughly, a few pages apart.
+  expect(peak).toBeGreaterThan(resident - 1e6);
   expect(fairMemoryOf(process.pid)).toBeGreaterThan(10e6);
   expect(memoryOf(2 ** 30)).toBeUndefined();
 });
