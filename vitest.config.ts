@@ -13,7 +13,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["{src,test,scripts,bench}/**/*.test.ts"],
-          exclude: SLOW,
+          exclude: [...SLOW, "**/node_modules/**"],
         },
       },
       {

@@ -44,6 +44,7 @@ const step = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ kind: fc.constant("pass" as const), pick: fc.integer({ min: 1, max: 70_000 }) }),
   },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("outage" as const), pick: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("pressure" as const), pick: fc.nat(3) }) },
 );
 const plan = fc.record({
@@ -113,6 +114,7 @@ class Play {
     if (kind === "pass") floor.pass(pick);
     if (kind === "pressure")
       floor.dispatcher.pressure = { mode: PRESSURE_MODES[pick] ?? "normal", queued: 9, depth: 10 };
+    if (kind === "outage") this.#outage();
     if (chosen === undefined) return;
     const { run, task: each, worker } = chosen;
     if (kind === "end") floor.end(run, each);
@@ -122,6 +124,23 @@ class Play {
     }
     if (kind === "lose") floor.happen(run, each, { kind: "expired", worker: worker as never, notBefore: floor.now });
     if (kind === "cancel") floor.happen(run, each, { kind: "cancelled", asked: { by: "mo" } });
+  }
+
+  /** The service is gone: whoever depends on it fails at once, and again, for as long as anybody is sent to it. */
+  #outage(): void {
+    const { floor } = this;
+    for (let failed = 0; failed < 6; failed++) {
+      const hit = floor.held().find(
+        ({
+          task: {
+            spec: { provider },
+          },
+        }) => provider !== undefined,
+      );
+      if (hit === undefined) return;
+      floor.happen(hit.run, hit.task, { kind: "retried", outcome: failure, notBefore: floor.now, costs: true });
+      this.round();
+    }
   }
 
   #next(): Task | undefined {

@@ -85,6 +85,33 @@ describe("runs that share", () => {
     expect(serve(floor, 10).slice(1)).toEqual([20, 20]);
   });
 
+  test("who was alone for a while does not pay for it when they come back", () => {
+    const floor = new Floor({ workers: 4 });
+    const first = floor.submit(many("a", 400));
+    const later_ = first.tasks.slice(100);
+    for (const each of later_) floor.happen(first, each, { kind: "parked", reason: "attention" });
+    serve(floor, 25);
+    // Nobody is there when the second one begins, and it begins where the first one stopped.
+    floor.submit(many("b", 400));
+    serve(floor, 5);
+    for (const each of later_) floor.happen(first, each, { kind: "requeued", asked: { by: "mo" } });
+    expect(serve(floor, 10)).toEqual([20, 20]);
+  });
+
+  test("who could do only one thing at a time by its own rules does not catch up when it can do more", () => {
+    const floor = new Floor({ workers: 4 });
+    const first = floor.submit([...many("one", 60, { resources: { license: 1 } }), ...many("free", 100)], {
+      resources: { license: 1 },
+    });
+    floor.submit(many("b", 400));
+    const free = first.tasks.slice(60);
+    for (const each of free) floor.happen(first, each, { kind: "parked", reason: "attention" });
+    expect(serve(floor, 20)).toEqual([20, 60]);
+    for (const each of free) floor.happen(first, each, { kind: "requeued", asked: { by: "mo" } });
+    const [more = 0] = serve(floor, 10);
+    expect(Math.abs(more - 20)).toBeLessThanOrEqual(2);
+  });
+
   test("who stands in their own way does not save it up", () => {
     const floor = new Floor({ workers: 4 });
     const one: Amounts = { license: 1 };

@@ -30,7 +30,7 @@ export interface Outlook {
 }
 
 /** The kind that every task asks one of. */
-export const WORKERS = 0;
+const WORKERS = 0;
 
 /** What must be known of a run besides the dispatcher's own books. */
 export interface Prospect {

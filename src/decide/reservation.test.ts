@@ -101,6 +101,28 @@ describe("a task that was passed over for too long", () => {
     expect(floor.held().filter(({ task: { spec } }) => spec.id.startsWith("s"))).toHaveLength(2);
   });
 
+  test("that comes to wait for a service lets those go who stood behind its files", () => {
+    const floor = new Floor({ workers: 2, patience: HASTE });
+    floor.submit([
+      task("all", { writes: ["src/"], provider: "api", estimate: seconds(9) }),
+      ...Array.from({ length: 9 }, (_, at) =>
+        task(`r${at}`, { reads: ["src/a"], estimate: seconds(2), priority: "high" }),
+      ),
+    ]);
+    floor.round();
+    for (const id of ["r0", "r1", "r2"]) floor.finish(id);
+    expect(floor.dispatcher.reservation.current(floor.now)?.task.spec.id).toBe("all");
+    expect(floor.dispatcher.idle).toBe(1);
+    // The service fails: from now on its task keeps nothing, and who stood behind it need not wait for its end.
+    const failing = floor.submit(Array.from({ length: 5 }, (_, at) => task(`f${at}`, { provider: "api" })));
+    for (const each of failing.tasks) {
+      expect(floor.round()).toEqual([each.spec.id]);
+      floor.end(failing, each, { kind: "exit", code: 1, durationMs: millis(1) });
+    }
+    expect(waitOf(floor, "all")?.reason).toBe("breaker-open");
+    expect(floor.round()).toEqual(["r4"]);
+  });
+
   test("and is cancelled meanwhile leaves everything to the others", () => {
     const floor = crowd(false);
     floor.round();

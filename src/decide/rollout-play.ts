@@ -1,5 +1,5 @@
 /** Plays what is left of a run through in one order: whatever fits is begun, in that order, whenever something has ended. */
-import { type Outlook, WORKERS } from "./outlook.ts";
+import type { Outlook } from "./outlook.ts";
 
 export interface Order {
   /** The tasks of the outlook, the first to go first. */
@@ -27,6 +27,8 @@ export class Player {
   readonly #ready: Int32Array;
   #waiting = 0;
   readonly #out: Ends;
+  /** The least that any task asks for of each kind: with less than that free, nothing fits. */
+  readonly #least: Float64Array;
 
   constructor(outlook: Outlook) {
     const { size, kinds } = outlook;
@@ -35,6 +37,7 @@ export class Player {
     this.#free = new Float64Array(kinds);
     this.#ready = new Int32Array(size);
     this.#out = new Ends(size);
+    this.#least = leastAsked(outlook);
   }
 
   /** How long everything takes in this order. Infinity as soon as it is clear that this is not less than `bound`. */
@@ -72,8 +75,8 @@ export class Player {
     const waiting = this.#waiting;
     let kept = 0;
     let at = 0;
-    // Most of a play is spent here: when the workers are all out, the rest need not be looked at.
-    for (; at < waiting && (free[WORKERS] as number) > 0; at++) {
+    // Most of a play is spent here: when something has run out that everybody asks for, the rest need not be looked at.
+    for (let hasRoom = this.#hasRoom(); hasRoom && at < waiting; at++) {
       const place = ready[at] as number;
       const task = tasks[place] as number;
       const asked = task * kinds;
@@ -86,6 +89,7 @@ export class Player {
       if (now + (tails[task] as number) >= bound) return false;
       this.#take(task, -1);
       this.#out.push(task, now + (costs[task] as number));
+      hasRoom = this.#hasRoom();
     }
     if (kept < at) ready.copyWithin(kept, at, waiting);
     this.#waiting = kept + waiting - at;
@@ -109,12 +113,27 @@ export class Player {
     ready[at] = place;
   }
 
+  #hasRoom(): boolean {
+    for (let kind = 0; kind < this.#least.length; kind++) {
+      if ((this.#free[kind] as number) < (this.#least[kind] as number)) return false;
+    }
+    return true;
+  }
+
   #take(task: number, sign: 1 | -1): void {
     const { kinds, asks } = this.#outlook;
     for (let kind = 0, at = task * kinds; kind < kinds; kind++, at++) {
       this.#free[kind] = (this.#free[kind] as number) + sign * (asks[at] as number);
     }
   }
+}
+
+function leastAsked({ size, kinds, asks }: Outlook): Float64Array {
+  const least = new Float64Array(kinds).fill(Number.POSITIVE_INFINITY);
+  for (let at = 0; at < size * kinds; at++) {
+    least[at % kinds] = Math.min(least[at % kinds] as number, asks[at] as number);
+  }
+  return least;
 }
 
 /** What is out, the soonest end first: a heap of numbers, since one of objects would be most of a play's cost. */

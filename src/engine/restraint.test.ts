@@ -71,6 +71,23 @@ describe("pressure", () => {
     expect(rig.machine.at("slow").stops).toMatchObject([{ reason: { kind: "timeout", limit: "hard" } }]);
   });
 
+  test("that is over makes them as long as they were", async () => {
+    // No heartbeat in between that would look at the time-outs anyway.
+    const rig = await openRig({ workers: 1, pressure: limits, heartbeat: minutes(10), leaseTtl: minutes(30) });
+    await rig.submit(many(85, { priority: "low" }), { id: "run-2" as never });
+    await rig.submit([task("slow", { timeout: { hard: minutes(1) }, priority: "critical" })]);
+    await end(rig, 1);
+    rig.machine.at("slow").starts();
+    await rig.clock.advance(30_000);
+    expect(rig.engine.dispatcher.mode).toBe("high");
+    await rig.ask({ kind: "cancel", run: "run-2" as never });
+    expect(rig.engine.dispatcher.mode).toBe("normal");
+    await rig.clock.advance(29_999);
+    expect(rig.machine.at("slow").stops).toEqual([]);
+    await rig.clock.advance(1);
+    expect(rig.machine.at("slow").stops).toMatchObject([{ reason: { kind: "timeout", limit: "hard" } }]);
+  });
+
   test("refuses what does not fit, whole, and when it is critical all that is not", async () => {
     const rig = await openRig({ workers: 1, pressure: limits });
     await rig.submit(many(90, { priority: "critical" }));
@@ -187,6 +204,21 @@ describe("a rate", () => {
     await rig.clock.advance(5_000);
     expect(rig.machine.started).toHaveLength(3);
   });
+});
+
+test("what ended tasks took of a rate is known after a restart", async () => {
+  const rig = await openRig({ workers: 9 });
+  const run = await rig.submit(many(4, { resources: { tokens: 50 } }), {
+    rates: { tokens: { amount: 100, per: seconds(10) } },
+  });
+  rig.machine.at("t0").succeeds();
+  rig.machine.at("t1").succeeds();
+  await rig.clock.settle();
+  rig.crash();
+  await rig.resume(run.no);
+  expect(rig.machine.started).toHaveLength(2);
+  await rig.clock.advance(5_000);
+  expect(rig.machine.started).toHaveLength(3);
 });
 
 test("what is large gets its turn among much that is small, and is said to be waited for", async () => {
