@@ -8,9 +8,11 @@ import type { Bench } from "./rig.ts";
 import { printReport } from "./rig.ts";
 
 const BENCHES: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {
+  daemon: () => import("./daemon/bench.ts"),
   decide: () => import("./decide/bench.ts"),
   engine: () => import("./engine/bench.ts"),
   fairness: () => import("./fairness/bench.ts"),
+  peers: () => import("./peers/bench.ts"),
   processes: () => import("./processes/bench.ts"),
   quality: () => import("./quality/bench.ts"),
   startup: () => import("./startup/bench.ts"),

@@ -53,6 +53,24 @@ export const median = (values: readonly number[]): number => {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 };
 
+export interface Percentiles {
+  readonly samples: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export function percentiles(values: readonly number[]): Percentiles {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number;
+  return { samples: values.length, p50: at(0.5), p99: at(0.99) };
+}
+
+/** The first of each measurement of latency are thrown away: they pay for the compiler. */
+export const WARM_UP_SAMPLES = 50;
+/** How long a system is left alone before the next sample: never the same twice in a row, so that no poll keeps step with it. */
+export const idleMs = (no: number): number => 5 + ((no * 7) % 17);
+
 export const round = (value: number): number => Number(value.toPrecision(4));
 
 /** Runs `script` in a fresh Node and returns the JSON it prints: no heap, cache or JIT state of one measurement reaches the next. */

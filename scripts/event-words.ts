@@ -54,6 +54,28 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
     meaning: "It waited for files that a less urgent task held, for so long.",
     fields: ["holder", "for_ms"],
   },
+  offered: {
+    meaning: "A session was woken for the task, and nobody else gets it until then.",
+    fields: ["session", "until"],
+  },
+  offer_ended: { meaning: "The task is no longer kept for the session.", fields: ["session", "why"] },
+  starving: { meaning: "Another cycle in which nobody came for the task.", fields: ["count"] },
+  spawn_asked: { meaning: "A worker that can do the task was asked for.", fields: ["pool"] },
+  starved: { meaning: "Nobody comes for the task. Told once.", fields: ["count", "waited_ms"] },
+  edited: { meaning: "Somebody changed what is to be done.", fields: ["changed", "by", "why"] },
+  noted: { meaning: "What the holder of the task says about how it goes.", fields: ["note"] },
+  session_joined: {
+    meaning: "A session came to work.",
+    fields: ["session", "agent", "pool", "workspace", "channel", "capabilities", "slots"],
+  },
+  session_changed: { meaning: "A session is in another state.", fields: ["session", "state", "losses"] },
+  session_left: { meaning: "A session is gone.", fields: ["session", "why"] },
+  paused: {
+    meaning: "Nothing new is given out: of everything, a pool, a run, or a task and what depends on it.",
+    fields: ["of", "pool", "task", "by", "why"],
+  },
+  resumed: { meaning: "What was paused goes on.", fields: ["of", "pool", "task", "by", "why"] },
+  drained: { meaning: "A drain is over; so many tasks were still out.", fields: ["of", "pool", "task", "remaining"] },
   late_report_refused: {
     meaning: "Somebody reported on a claim that is no longer theirs. Nothing changed.",
     fields: ["reported"],

@@ -80,10 +80,17 @@ function build(node) {
   // With type errors there is still JavaScript: it goes in, and the exit code tells.
   if (existsSync(next)) {
     copyAssets(next);
+    bundle(node, next);
     makeExecutable(join(next, "cli/main.js"));
     swapIn(next);
   }
   if (status !== 0) fail("the build has errors, listed above");
+}
+
+/** Only makes starting quicker: where it cannot be done, the program is as it was compiled. */
+function bundle(node, dist) {
+  const { status } = spawnSync(node, [join(root, "scripts/bundle.mjs"), dist], { cwd: root, stdio: "inherit" });
+  if (status !== 0) console.log("rota: not bundled, so commands start more slowly");
 }
 
 /** Tries again when another build, started at the same moment, swaps its own in between. */

@@ -7,11 +7,13 @@ import { USER_ERRORS } from "../src/domain/errors.ts";
 import { DIAGNOSTICS } from "../src/plan/diagnostics.ts";
 import { planShape, taskShape } from "../src/plan/shape.ts";
 import type { JsonSchema, Schema } from "../src/std/schema.ts";
+import { SCOPES } from "../src/wire/route.ts";
+import { ROUTES } from "../src/wire/routes.ts";
 import { EVENT_FIELDS, EVENTS } from "./event-words.ts";
 
 /** Path from the root → text. */
 export function referencePages(): ReadonlyMap<string, string> {
-  const pages = { cli, plan, config, errors, events };
+  const pages = { cli, plan, config, errors, events, api };
   return new Map(Object.entries(pages).map(([name, page]) => [`docs/reference/${name}.md`, `${page().trim()}\n`]));
 }
 
@@ -30,7 +32,7 @@ ${MADE("src/cli/commands.ts")}
 \`--name=VALUE\`; everything after \`--\` is an argument. \`--state DIR\` and \`--json\` may stand before the command too.
 
 Exit codes: 0 all succeeded · 1 some task failed, or a check found something · 2 bad usage or plan · 3 work remains that
-nothing can move · 70 a fault of Rota itself · 130 interrupted. Errors are one line on standard error,
+nothing can move, or nothing came · 70 a fault of Rota itself · 130 interrupted. Errors are one line on standard error,
 \`CODE: message (hint)\`; [errors](errors.md) lists the codes. \`NO_COLOR\` turns colours off, \`FORCE_COLOR=1\` on, and
 \`ROTA_DEBUG=1\` adds the place of a fault.
 
@@ -200,6 +202,75 @@ ${table(
 )}
 
 ${table(["kind", "what happened", "its own fields"], rows)}`;
+}
+
+function api(): string {
+  return `# API
+
+${MADE("src/wire/routes.ts and src/wire/messages.ts")}
+
+What a daemon (\`rota serve\`) answers over HTTP. By default it listens on a Unix socket in its state directory, which only the
+owner may open, and no token is needed there. \`rota serve --listen 127.0.0.1:7777\` listens on TCP as well, on this machine
+alone; then every request needs a token. \`rota schema openapi\` prints all of this as an OpenAPI 3.1 document.
+
+${fence("curl --unix-socket .rota/rota.sock http://localhost/v1/daemon")}
+
+In TypeScript:
+
+${fence(
+  `import { connect } from "rota";
+
+await using rota = connect({ state: ".rota" });
+const grant = await rota.claim({ session: "s1", waitMs: 60_000 });`,
+  "ts",
+)}
+
+## How to ask
+
+- What a \`GET\` takes stands in the query, what a \`POST\` takes is a JSON object with \`content-type: application/json\`. Unknown
+  fields are refused. A plan may have 64 MiB, anything else 1 MiB.
+- An answer is JSON with status 200, or nothing with status 204. Whatever is answered is durable.
+- A refusal is \`{"error":{"code","message","hint"}}\` with a fitting status; [errors](errors.md) lists the codes, which are stable.
+  For a plan that is not valid, \`diagnostics\` lists what is wrong with it.
+- A call that waits ends early when the daemon stops: ask again.
+- Over the socket, the header \`rota-by: NAME\` says who asks; over TCP the token says it. Both are written into the ledger.
+- Web pages may not call: a request with a foreign \`Origin\`, from another site, or for another host is refused.
+
+## Tokens
+
+The owner's token is in the file \`token\` of the state directory, readable by the owner alone, and may do everything. Others
+are issued with \`POST /v1/tokens\`; only their hashes are kept. Send one as \`authorization: Bearer TOKEN\`. Each scope includes
+those before it: ${SCOPES.map(code).join(", ")}. Ten wrong tokens in a minute lock out whoever comes anew until the minute is over.
+
+## Streams
+
+\`GET /v1/events\` with \`accept: text/event-stream\` or \`follow=true\`, and \`GET /v1/sessions/{session}/wakes\`, answer with
+server-sent events. The \`id\` of an event is its position in the ledger: with \`Last-Event-ID\` or \`after\` the stream goes on behind it,
+and nothing is missed. A comment every 15 seconds says that the stream lives. A listener that falls too far behind is let go,
+and goes on where it was when it comes back.
+
+## Calls
+
+${table(
+  ["call", "scope", "what it does"],
+  Object.values(ROUTES).map(({ method, path, scope, summary }) => [code(`${method} ${path}`), scope, `${summary}.`]),
+)}
+
+${Object.values(ROUTES).map(callSection).join("\n\n")}`;
+}
+
+function callSection({ method, path, summary, answers, request }: (typeof ROUTES)[keyof typeof ROUTES]): string {
+  const fields = Object.entries(request.fields as Fields).map(([name, field]) => [
+    field.presence === "required" ? `${code(name)} (required)` : code(name),
+    field.expects,
+    field.json["default"] === undefined ? "" : code(JSON.stringify(field.json["default"])),
+    descriptionOf(field.json),
+  ]);
+  return [
+    `### ${method} ${path}`,
+    `${summary}. ${answers}`,
+    ...(fields.length === 0 ? [] : [table(["field", "holds", "default", "meaning"], fields)]),
+  ].join("\n\n");
 }
 
 const descriptionOf = (json: JsonSchema): string => (json["description"] as string | undefined) ?? "";

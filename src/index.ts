@@ -1,4 +1,4 @@
-/** Rota as a library: read and check plans, and the values they are made of. */
+/** Rota as a library: read and check plans, and the values they are made of; speak to a daemon. */
 export {
   type CheckedPlan,
   checkPlan,
@@ -15,3 +15,5 @@ export type { TaskSpec } from "./domain/spec.ts";
 export { TASK_STATES, type TaskState } from "./domain/task.ts";
 export type { Diagnostic } from "./plan/diagnostics.ts";
 export type { Plan } from "./plan/plan.ts";
+export { type Call, type Client, type ConnectOptions, connect, type DaemonPlace } from "./wire/client.ts";
+export type * from "./wire/service.ts";

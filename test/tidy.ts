@@ -46,12 +46,12 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   workspace: EFFECTFUL,
   cache: EFFECTFUL,
   engine: [...EFFECTFUL, "decide", ...CONTRACTS],
-  wire: ["std", "domain", ...CONTRACTS],
+  wire: [...EFFECTFUL, ...CONTRACTS],
   simulate: [...EFFECTFUL, "decide", "engine", "store/memory", ...CONTRACTS],
   app: [...BELOW_APP, "engine", "wire", "simulate"],
-  cli: SURFACE,
-  http: SURFACE,
-  mcp: SURFACE,
+  cli: [...SURFACE, "http", "mcp"],
+  http: [...SURFACE, "effects"],
+  mcp: [...SURFACE, "effects/clock.ts"],
 };
 
 interface BannedWord {

@@ -1,12 +1,13 @@
 /** Several runs that share the workers of one real engine, on virtual time: who had what, and when. */
+import { NO_HISTORY } from "../../src/domain/history.ts";
 import { runId, taskId, workerId } from "../../src/domain/ids.ts";
 import type { Run, RunManifest } from "../../src/domain/run.ts";
-import { type Amounts, type Priority, SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
+import { type Amounts, commandOf, type Priority, SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
 import { type Instant, instant, type Millis, millis } from "../../src/domain/time.ts";
 import { Engine, type EngineOptions } from "../../src/engine/engine.ts";
 import { VirtualClock } from "../../src/simulate/clock.ts";
 import { simulatedExecutor } from "../../src/simulate/executor.ts";
-import { ok } from "../../src/std/result.ts";
+import { forgetfulStore } from "../../src/store/memory/forgetful.ts";
 import type { Request } from "../../src/store/store.ts";
 
 /** One who asks for a share: a run of independent tasks, all ready from the beginning. */
@@ -67,12 +68,8 @@ export async function contest(setup: Contest): Promise<readonly Stay[]> {
   );
   const engine = new Engine({
     store: {
-      commit: async () => ok(undefined),
-      load: async () => undefined,
-      runs: async () => [],
-      lastSeq: async () => 0,
+      ...forgetfulStore(NO_HISTORY),
       requests: async () => requests.splice(0).map((request, no) => ({ ...request, no })),
-      history: async () => ({ durations: new Map(), error: { count: 0, sumOfSquares: 0 } }),
     },
     epoch: 1,
     clock,
@@ -84,7 +81,7 @@ export async function contest(setup: Contest): Promise<readonly Stay[]> {
       run: id,
       task: spec.id,
       fence: attempt,
-      command: spec.run,
+      command: commandOf(spec),
       cwd: "/",
       env: spec.env,
       priority: spec.priority,

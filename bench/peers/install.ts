@@ -10,27 +10,28 @@ const REASON_LENGTH = 300;
 
 export type Availability = { readonly version: string } | { readonly skipped: string };
 
-/** The pinned version once it is there, or why it cannot be. */
-export function bringPeer(name: string): Availability {
-  const wanted = (readJson(join(FOLDER, "package.json")) as { dependencies: Record<string, string> }).dependencies[
-    name
-  ];
-  if (wanted === undefined) return { skipped: `${name} is not in bench/peers/package.json` };
-  if (installed(name) !== wanted) failure ??= install();
-  return installed(name) === wanted ? { version: wanted } : { skipped: failure ?? "npm did not install it" };
+/** The pinned version once it is there, or why it cannot be. `folder` has the manifest that pins it. */
+export function bringPeer(name: string, folder = FOLDER): Availability {
+  const { dependencies } = readJson(join(folder, "package.json")) as { dependencies: Record<string, string> };
+  const wanted = dependencies[name];
+  if (wanted === undefined) return { skipped: `${name} is not in ${folder}/package.json` };
+  if (installed(name, folder) !== wanted && !failures.has(folder)) failures.set(folder, install(folder));
+  return installed(name, folder) === wanted
+    ? { version: wanted }
+    : { skipped: failures.get(folder) ?? "npm did not install it" };
 }
 
-/** Asked once: a machine without a registry should not be made to wait for each of them. */
-let failure: string | undefined;
+/** Each folder is tried once: a machine without a registry should not be made to wait for each of its peers. */
+const failures = new Map<string, string>();
 
-function install(): string {
-  process.stderr.write("installing the peers into bench/peers/node_modules …\n");
+function install(folder: string): string {
+  process.stderr.write(`installing the peers into ${join(folder, "node_modules")} …\n`);
   // No scripts: none of these needs one to run, and a benchmark should not run a stranger's. No lock file: it would have to list
   // the binaries of every platform, and not every registry has them all.
   const args = ["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"];
   const npm = process.env.npm_execpath;
   const [file, before] = npm === undefined ? ["npm", []] : [process.execPath, [npm]];
-  const done = spawnSync(file, [...before, ...args], { cwd: FOLDER, encoding: "utf8", timeout: TIMEOUT_MS });
+  const done = spawnSync(file, [...before, ...args], { cwd: folder, encoding: "utf8", timeout: TIMEOUT_MS });
   if (done.status === 0) return "npm did not install it";
   const said =
     done.error?.message ??
@@ -41,8 +42,8 @@ function install(): string {
   return `npm install failed: ${said.slice(0, REASON_LENGTH)}`;
 }
 
-function installed(name: string): string | undefined {
-  const manifest = join(PEERS_MODULES, name, "package.json");
+function installed(name: string, folder: string): string | undefined {
+  const manifest = join(folder, "node_modules", name, "package.json");
   return existsSync(manifest) ? (readJson(manifest) as { version: string }).version : undefined;
 }
 

@@ -2,7 +2,7 @@
 import { atMost, type Bench, type BenchOptions, type Goal, machine } from "../rig.ts";
 import { noisy, nothing, truth } from "./beliefs.ts";
 import { type Instance, projects, taskGraphs, workflows } from "./instances.ts";
-import { type Scores, score } from "./score.ts";
+import { type Contender, type Scores, score } from "./score.ts";
 
 /** Percent above the best known, by set: what plain list scheduling reaches, and what looking ahead should. */
 const TRUE_DURATIONS = { j30: 4.6, j60: 5.4, j120: 10.8 };
@@ -11,7 +11,7 @@ const TASK_GRAPHS = { "stg50/p2": 1.3, "stg50/p4": 1.3, "stg50/p8": 1.3, "stg50/
 const WORKFLOWS = { "workflows/4": 7.8, "workflows/16": 9.5, "workflows/64": 7.6 };
 const UNSURE = { j60: 6.1, j120: 12.1 };
 const SIGMAS = [0, 0.3, 0.7, 1, 1.5];
-/** Percentage points that looking ahead may be worse than not doing so, however wrong the estimates are. */
+/** Percentage points that any of our orders may be worse than list scheduling, however wrong the estimates are. */
 const WORSE_MAX = 0.5;
 
 export const bench: Bench = async (options) => {
@@ -71,14 +71,14 @@ const held = (goal: string, scores: Scores, limits: Readonly<Record<string, numb
 
 interface Trial {
   readonly sigma: number;
-  readonly policy: "plain" | "rollout" | "auto";
+  readonly policy: Contender;
   readonly scores: Scores;
 }
 
 async function robustness(instances: readonly Instance[]): Promise<readonly Trial[]> {
   const trials: Trial[] = [];
   for (const sigma of SIGMAS) {
-    for (const policy of ["plain", "rollout", "auto"] as const) {
+    for (const policy of ["greedy", "plain", "rollout", "auto"] as const) {
       trials.push({ sigma, policy, scores: await score(instances, noisy(sigma), policy) });
     }
   }
@@ -87,10 +87,10 @@ async function robustness(instances: readonly Instance[]): Promise<readonly Tria
 
 function worst(trials: readonly Trial[]): readonly Goal[] {
   return trials.flatMap(({ sigma, policy, scores }) => {
-    if (policy === "plain") return [];
-    const plain = trials.find((each) => each.sigma === sigma && each.policy === "plain")?.scores ?? {};
-    const worse = Object.entries(scores).map(([set, { mean }]) => mean - (plain[set]?.mean ?? Number.NaN));
-    return [atMost(`Q7 σ = ${sigma}, ${policy} over plain, worst set, points`, Math.max(...worse), WORSE_MAX)];
+    if (policy === "greedy") return [];
+    const greedy = trials.find((each) => each.sigma === sigma && each.policy === "greedy")?.scores ?? {};
+    const worse = Object.entries(scores).map(([set, { mean }]) => mean - (greedy[set]?.mean ?? Number.NaN));
+    return [atMost(`Q7 σ = ${sigma}, ${policy} over greedy, worst set, points`, Math.max(...worse), WORSE_MAX)];
   });
 }
 

@@ -4,6 +4,7 @@ import { task } from "../../test/rig/builders.ts";
 import { nothing, truth } from "./beliefs.ts";
 import { makespanOf, violationsOf } from "./check.ts";
 import { drive } from "./drive.ts";
+import { greedy } from "./greedy.ts";
 import type { Instance } from "./instances.ts";
 
 /** Two at a time, of which one may use the oven: nine seconds, and no less. */
@@ -48,3 +49,12 @@ test.each(["plain", "rollout", "auto"] as const)(
     }
   },
 );
+
+test("list scheduling takes the longest path first, by what it is told, and whatever fits besides", () => {
+  expect(greedy(INSTANCE, truth(INSTANCE))).toEqual(schedule([0, 4, 4], [4, 9, 7]));
+  const misled = { ...truth(INSTANCE), estimates: [1, 9, 1].map(seconds) };
+  expect(greedy(INSTANCE, misled)).toEqual(schedule([5, 0, 9], [9, 5, 12]));
+  const specs = [...INSTANCE.specs, task("d", { estimate: seconds(2) })];
+  const more = { ...INSTANCE, specs };
+  expect(greedy(more, truth(more))).toEqual(schedule([0, 4, 4, 0], [4, 9, 7, 2]));
+});

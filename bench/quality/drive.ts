@@ -2,12 +2,12 @@
 import type { EstimateError } from "../../src/domain/history.ts";
 import { runId, workerId } from "../../src/domain/ids.ts";
 import type { Run, RunManifest } from "../../src/domain/run.ts";
-import type { Amounts, TaskSpec } from "../../src/domain/spec.ts";
+import { type Amounts, commandOf, type TaskSpec } from "../../src/domain/spec.ts";
 import { instant, type Millis, millis } from "../../src/domain/time.ts";
-import { Engine, type EngineDeps, type EngineOptions } from "../../src/engine/engine.ts";
+import { Engine, type EngineOptions } from "../../src/engine/engine.ts";
 import { VirtualClock } from "../../src/simulate/clock.ts";
 import { simulatedExecutor } from "../../src/simulate/executor.ts";
-import { ok } from "../../src/std/result.ts";
+import { forgetfulStore } from "../../src/store/memory/forgetful.ts";
 import type { Instance } from "./instances.ts";
 
 export interface Belief {
@@ -31,7 +31,7 @@ export async function drive(
   const clock = new VirtualClock();
   const durations = new Map(instance.specs.map(({ id, estimate }) => [id, estimate as Millis]));
   const engine = new Engine({
-    store: forgetful(belief.error),
+    store: forgetfulStore({ durations: new Map(), error: belief.error }),
     epoch: 1,
     clock,
     secrets: { token: () => "", seed: () => 0, suffix: () => "" },
@@ -40,7 +40,7 @@ export async function drive(
       run: RUN,
       task: spec.id,
       fence: attempt,
-      command: spec.run,
+      command: commandOf(spec),
       cwd: "/",
       env: spec.env,
       priority: spec.priority,
@@ -64,7 +64,8 @@ export async function drive(
   return schedule;
 }
 
-function tell(spec: TaskSpec, estimate: number | undefined): TaskSpec {
+/** The task as the scheduler is told of it. */
+export function tell(spec: TaskSpec, estimate: number | undefined): TaskSpec {
   const { estimate: _, ...rest } = spec;
   const timeout = { hard: FOR_EVER };
   return estimate === undefined ? { ...rest, timeout } : { ...rest, timeout, estimate: millis(estimate) };
@@ -73,15 +74,6 @@ function tell(spec: TaskSpec, estimate: number | undefined): TaskSpec {
 const RUN = runId("quality");
 /** Nobody dies on virtual time; renewing leases over weeks of it would be all the work. */
 const FOR_EVER = millis(2 ** 52);
-
-const forgetful = (error: EstimateError): EngineDeps["store"] => ({
-  commit: async () => ok(undefined),
-  load: async () => undefined,
-  runs: async () => [],
-  lastSeq: async () => 0,
-  requests: async () => [],
-  history: async () => ({ durations: new Map(), error }),
-});
 
 /** Taken from the events the engine commits, and filled as time goes on. */
 function follow(engine: Engine, size: number): Schedule {

@@ -2,7 +2,8 @@
 import type { Policy } from "../../src/decide/look-ahead.ts";
 import { round } from "../rig.ts";
 import { makespanOf, violationsOf } from "./check.ts";
-import { type Belief, drive } from "./drive.ts";
+import { type Belief, drive, type Schedule } from "./drive.ts";
+import { greedy } from "./greedy.ts";
 import type { Instance } from "./instances.ts";
 
 export interface Score {
@@ -18,17 +19,20 @@ export interface Score {
   readonly examples: readonly string[];
 }
 
+/** A policy of ours, or list scheduling without us. */
+export type Contender = Policy | "greedy";
+
 export type Scores = Readonly<Record<string, Score>>;
 
 /** By set. */
 export async function score(
   instances: readonly Instance[],
   believe: (instance: Instance) => Belief,
-  policy: Policy,
+  contender: Contender,
 ): Promise<Scores> {
   const sets = Map.groupBy(instances, ({ set }) => set);
   const scores: Record<string, Score> = {};
-  for (const [set, members] of sets) scores[set] = await scoreSet(members, believe, policy);
+  for (const [set, members] of sets) scores[set] = await scoreSet(members, believe, contender);
   return scores;
 }
 
@@ -39,12 +43,12 @@ const TINY = 1e-6;
 async function scoreSet(
   instances: readonly Instance[],
   believe: (instance: Instance) => Belief,
-  policy: Policy,
+  contender: Contender,
 ): Promise<Score> {
   const gaps: number[] = [];
   const wrong: string[] = [];
   for (const instance of instances) {
-    const schedule = await drive(instance, believe(instance), policy);
+    const schedule = await scheduleBy(contender, instance, believe(instance));
     gaps.push((100 * (makespanOf(schedule) - instance.best)) / instance.best);
     wrong.push(...violationsOf(instance, schedule).map((each) => `${instance.set} ${instance.name}: ${each}`));
   }
@@ -59,3 +63,6 @@ async function scoreSet(
     examples: wrong.slice(0, EXAMPLES_MAX),
   };
 }
+
+const scheduleBy = async (contender: Contender, instance: Instance, belief: Belief): Promise<Schedule> =>
+  contender === "greedy" ? greedy(instance, belief) : drive(instance, belief, contender);

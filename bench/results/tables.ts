@@ -1,6 +1,7 @@
 /** `npm run bench -- report`: writes the tables of bench/README.md from the results that were saved with `--save`. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Table } from "../peers/present.ts";
 import type { Race } from "../processes/race.ts";
 import type { Report } from "../rig.ts";
 
@@ -30,7 +31,13 @@ const readResult = (bench: string): Saved => JSON.parse(readFileSync(resultFile(
 function section({ bench, takenAt, machine, goals, results }: Saved): string {
   const where = `Taken on ${takenAt} with Node ${machine.node} on ${machine.cores} × ${machine.cpu}.`;
   const marks = goals.map(({ goal, value, limit, met }) => [goal, value, limit, met ? "met" : "**missed**"]);
-  const parts = [`### ${bench}`, where, ...races(results), table(["goal", "value", "limit", ""], marks)];
+  const parts = [
+    `### ${bench}`,
+    where,
+    ...races(results),
+    ...own(results),
+    table(["goal", "value", "limit", ""], marks),
+  ];
   return `${parts.join("\n\n")}\n`;
 }
 
@@ -53,6 +60,10 @@ function races({ races: all, atOnce }: Report["results"]): readonly string[] {
     return `${title}\n\n${table(["", "version", "ms a task", "best round", "by its own clock", "÷ floor"], rows)}`;
   });
 }
+
+/** The tables that a benchmark has made itself. */
+const own = ({ tables }: Report["results"]): readonly string[] =>
+  ((tables ?? []) as readonly Table[]).map(({ title, head, rows }) => `${title}\n\n${table(head, rows)}`);
 
 type Races = Readonly<Record<string, Race>>;
 

@@ -2,21 +2,24 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { PATIENCE } from "../decide/aging.ts";
+import { LADDER, STARVING_AGE } from "../decide/ladder.ts";
 import { LANE_POLICIES } from "../decide/lanes.ts";
 import { POLICIES } from "../decide/look-ahead.ts";
 import { PRESSURE_PRESETS, type PressurePreset } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
+import { DISPATCH_MODES } from "../domain/pool.ts";
+import { SESSION_TTL } from "../domain/session.ts";
 import { formatBytes } from "../domain/size.ts";
-import { formatDuration, millis } from "../domain/time.ts";
+import { formatDuration, millis, seconds } from "../domain/time.ts";
 import { coreCount } from "../effects/machine.ts";
 import { ORPHANS } from "../execute/process/messages.ts";
 import { PROCESS_DEFAULTS } from "../execute/process/options.ts";
-import { bytes, duration } from "../plan/scalars.ts";
+import { bytes, duration, idRule } from "../plan/scalars.ts";
 import { Problems } from "../std/problems.ts";
-import { integer, list, oneOf, type Schema, text, union } from "../std/schema.ts";
-import { object, type Read } from "../std/schema-maps.ts";
-import { DURABILITIES } from "../store/sqlite/store.ts";
+import { integer, list, oneOf, type Schema, string, text, union } from "../std/schema.ts";
+import { object, type Read, record } from "../std/schema-maps.ts";
+import { DURABILITIES } from "../store/sqlite/connect.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 
 const WORKERS_MAX = 4_096;
@@ -28,6 +31,25 @@ const passName: Schema<string> = text({
 });
 
 const PRESSURE_CHOICES = ["off", ...(Object.keys(PRESSURE_PRESETS) as PressurePreset[])] as const;
+
+const hook = list(string({ min: 1, max: 4_096 }), { min: 1, max: 100 });
+const pool = object(
+  {
+    mode: oneOf(DISPATCH_MODES)
+      .default("pull")
+      .describe(
+        "`pull`: sessions claim, and are woken when there is something. `push`: the scheduler assigns. `hybrid`: it assigns what sessions ignore.",
+      ),
+    wake: hook
+      .describe("A command that wakes a session that does not listen: ROTA_SESSION, ROTA_RUN, ROTA_TASK.")
+      .optional(),
+    spawn: hook.describe("A command that starts a worker for the pool: ROTA_POOL, ROTA_REQUIRES.").optional(),
+    covers: list(string({ min: 1, max: 128 }), { max: 1_000 })
+      .describe("The capabilities of a worker that `spawn` starts.")
+      .optional(),
+  },
+  { name: "a pool" },
+);
 
 export const SETTINGS = {
   workers: integer({ min: 1, max: WORKERS_MAX })
@@ -75,6 +97,36 @@ export const SETTINGS = {
     .describe(
       "How many tasks a shared queue holds before less is started at once: `strict` 1000, `standard` 10000, `permissive` 50000.",
     ),
+  sessionTtl: duration(seconds(1))
+    .default(SESSION_TTL, formatDuration(SESSION_TTL))
+    .describe("How long an agent's session keeps a task without a sign of life, unless it says otherwise."),
+  ackTimeout: duration(millis(10))
+    .default(seconds(10), "10s")
+    .describe("How long a session has to begin what it was assigned, in a pool that pushes."),
+  offerTtl: duration(millis(10))
+    .default(seconds(30), "30s")
+    .describe("How long a task is kept for the session that was woken for it."),
+  wakeInterval: duration(millis(10))
+    .default(seconds(15), "15s")
+    .describe("How often it is looked whether somebody should be woken, besides whenever something happens."),
+  wakeCooldown: duration()
+    .default(seconds(60), "60s")
+    .describe("How long a session is not woken again for the same task. 0s: no such time."),
+  starvingAge: duration()
+    .default(STARVING_AGE, formatDuration(STARVING_AGE))
+    .describe("How long a task waits for a session before anything is done about it."),
+  ladder: list(integer({ min: 1, max: 1_000_000 }), { min: 4, max: 4 })
+    .where(
+      (steps) => steps.every((step, at) => at === 0 || step >= (steps[at - 1] as number)),
+      "four numbers that do not fall",
+    )
+    .default([LADDER.fanOut, LADDER.spawn, LADDER.event, LADDER.park])
+    .describe(
+      "After how many looks in vain more sessions are woken for a task, a worker is asked for, it is told, and it is parked.",
+    ),
+  pools: record(idRule, pool)
+    .default({})
+    .describe("Groups of sessions: who begins a claim there, and the commands that wake or start one."),
   pass: list(passName, { max: 1_000 })
     .default([])
     .describe("Environment variables that tasks get besides the usual ones. A name may end in `*`."),
@@ -182,8 +234,22 @@ function take(
 
 /** A variable is always text: what it stands for follows from what the setting takes. */
 function fromText(raw: string, { types }: Schema<unknown, "optional" | "defaulted">): unknown {
-  if (types.includes("list")) return raw.split(/[\s,]+/).filter((word) => word !== "");
-  return types.includes("number") && /^-?\d+(?:\.\d+)?$/.test(raw) ? Number(raw) : raw;
+  if (types.includes("map")) return fromJson(raw);
+  if (types.includes("list")) {
+    const words = raw.split(/[\s,]+/).filter((word) => word !== "");
+    return words.every(isNumeric) ? words.map(Number) : words;
+  }
+  return types.includes("number") && isNumeric(raw) ? Number(raw) : raw;
+}
+const isNumeric = (raw: string): boolean => /^-?\d+(?:\.\d+)?$/.test(raw);
+
+/** What a setting of several parts is written as where only text can be written. */
+function fromJson(raw: string): unknown {
+  try {
+    return JSON.parse(raw);
+  } catch {
+    return raw;
+  }
 }
 
 /** A lease that is not renewed in time is lost although its holder lives. */

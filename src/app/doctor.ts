@@ -7,6 +7,7 @@ import { formatBytes } from "../domain/size.ts";
 import { isAlive } from "../effects/host.ts";
 import { readIdentity, readRecords } from "../execute/process/files.ts";
 import { sight } from "../execute/process/marks.ts";
+import { brokenLaws } from "../simulate/history/offline.ts";
 import { replayAll, replayRun } from "../store/replay.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Owner, Store } from "../store/store.ts";
@@ -70,6 +71,7 @@ async function* diagnoseStore(store: Store, state: StateDir): AsyncGenerator<Fin
     yield* damage
       .slice(0, SHOWN_MAX)
       .map((message): Finding => ({ check: "store", health: "problem", message, hint: SAVE }));
+    yield await findReadable(store);
     return;
   }
   yield { check: "store", health: "ok", message: `${state.database} is whole` };
@@ -80,7 +82,29 @@ async function* diagnoseStore(store: Store, state: StateDir): AsyncGenerator<Fin
   yield* checkProcesses(state, scheduler);
 }
 
-const SAVE = "Copy the directory before you do anything else; `sqlite3 rota.db .recover` saves what can still be read.";
+const SAVE =
+  "Copy the directory before you do anything else. Put back a copy from before the damage, or go on in a new one with --state DIR; " +
+  "`sqlite3 rota.db .recover` saves what can still be read.";
+
+/** A damaged store is not lost as a whole: what is read is held against its checksums, so what can be read is right. */
+async function findReadable(store: Store): Promise<Finding> {
+  const check = "store";
+  try {
+    const rows = await store.runs();
+    const readable: string[] = [];
+    for (const { no, manifest } of rows) {
+      const isWhole = await Promise.all([store.load(no), store.events({ run: no })]).then(
+        () => true,
+        () => false,
+      );
+      if (isWhole) readable.push(manifest.id);
+    }
+    const which = readable.length === 0 ? "" : `: ${readable.slice(-SHOWN_MAX).join(", ")}`;
+    return { check, health: "info", message: `${readable.length} of ${rows.length} runs can still be read${which}` };
+  } catch {
+    return { check, health: "info", message: "not even the list of runs can be read" };
+  }
+}
 
 function unreadable(error: unknown): Finding {
   if (!(error instanceof Error)) throw error;
@@ -131,6 +155,16 @@ async function* checkLedger(store: Store, isLive: boolean): AsyncGenerator<Findi
   const left = rows.length - ended.length;
   const message = `${ended.length} of ${rows.length} runs replayed, and the tables agree`;
   yield { check: "ledger", health: "ok", message: left === 0 ? message : `${message}; ${left} still going on` };
+  if (!isLive) yield* checkHistory(store);
+}
+
+/** What the tables agree with may still be something that should never have happened. */
+async function* checkHistory(store: Store): AsyncGenerator<Finding> {
+  const check = "history";
+  const hint = "Nothing was changed. Keep a copy and report it: this should never happen.";
+  const broken = await brokenLaws(store);
+  if (broken.length === 0) yield { check, health: "ok", message: "no law of scheduling was broken" };
+  yield* broken.slice(0, SHOWN_MAX).map((message): Finding => ({ check, health: "problem", message, hint }));
 }
 
 function checkOwner(owner: Owner | undefined, scheduler: Owner | undefined): Finding {

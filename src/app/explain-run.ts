@@ -1,19 +1,30 @@
-/** Answers "why is it not running?" from what is recorded, by asking a dispatcher that stands where the scheduler's does. */
-import { Dispatcher } from "../decide/dispatcher.ts";
-import { explain, waitsOf } from "../decide/explain.ts";
+/** Answers "why is it not running?" from what is recorded, by asking dispatchers that stand where the scheduler's do. */
+import type { Dispatcher } from "../decide/dispatcher.ts";
+import { blockers, explain, waitsOf } from "../decide/explain.ts";
+import { Pools } from "../decide/pools.ts";
 import { isTaskEvent } from "../domain/event.ts";
-import type { Explanation, Wait } from "../domain/explanation.ts";
+import type { Blocker, Explanation, Wait } from "../domain/explanation.ts";
 import { workerId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
+import { scopeKey } from "../domain/pause.ts";
 import type { Run } from "../domain/run.ts";
+import type { SessionState } from "../domain/session.ts";
 import type { Task } from "../domain/task.ts";
+import { World } from "../domain/world.ts";
 import { coreCount, machineCapacity } from "../effects/machine.ts";
-import type { Reader } from "./reader.ts";
+import { loadRun, type Reader } from "./reader.ts";
 
 export async function explainTask(reader: Reader, run: Run, task: Task): Promise<Explanation> {
   const lastOutcome = await lastOutcomeOf(reader, run, task);
   const context = lastOutcome === undefined ? {} : { lastOutcome };
-  return explain(await dispatcherOf(reader, run), run, task, reader.now(), context);
+  return explain((await sceneOf(reader, run)).pools, run, task, reader.now(), context);
+}
+
+/** A session, as far as a look at a run is concerned. */
+export interface SessionGlimpse {
+  readonly session: string;
+  readonly pool: string;
+  readonly state: SessionState;
 }
 
 export interface Waits {
@@ -21,35 +32,77 @@ export interface Waits {
   readonly waitOf: (task: Task) => Wait | undefined;
   /** What there is to share, and what is free of it. */
   readonly resources: readonly { readonly name: string; readonly capacity: number; readonly free: number }[];
+  readonly sessions: readonly SessionGlimpse[];
 }
 
 /** For every task of the run. */
 export async function explainWaits(reader: Reader, run: Run): Promise<Waits> {
-  const dispatcher = await dispatcherOf(reader, run);
+  const { pools, world } = await sceneOf(reader, run);
   const own = `${run.no}:`;
-  const resources = Array.from(dispatcher.pots(), ({ name, capacity, free }) => ({
+  const resources = Array.from(pools.local.pots(), ({ name, capacity, free }) => ({
     name: name.startsWith(own) ? name.slice(own.length) : name,
     capacity,
     free,
   }));
-  return { waitOf: waitsOf(dispatcher, run, reader.now()), resources };
+  return { waitOf: waitsOf(pools, run, reader.now()), resources, sessions: sessionGlimpses(world, pools) };
+}
+
+/** What holds back what remains of a run that cannot go on by itself. */
+export async function explainBlockers(reader: Reader, run: Run): Promise<readonly Blocker[]> {
+  return blockers((await sceneOf(reader, run)).pools, run, reader.now());
+}
+
+/** Who holds as much as it can is busy, whatever it said last. */
+export function sessionGlimpses(
+  { sessions }: Pick<World, "sessions">,
+  pools: { line(pool: string): Pick<Dispatcher, "isIdle"> },
+): readonly SessionGlimpse[] {
+  return Array.from(sessions.values(), ({ profile: { id, pool }, state }) => ({
+    session: id,
+    pool,
+    state: state === "idle" && !pools.line(pool).isIdle(id) ? "busy" : state,
+  }));
+}
+
+interface Scene {
+  readonly pools: Pools;
+  readonly world: World;
 }
 
 /** With what the scheduler has to give, or had: what it holds was taken from that. */
-async function dispatcherOf(reader: Reader, run: Run): Promise<Dispatcher> {
+async function sceneOf(reader: Reader, run: Run): Promise<Scene> {
+  const { store } = reader;
   const owner = await reader.owner();
-  const workers = owner?.workers ?? coreCount();
-  const dispatcher = new Dispatcher({
-    workers: Array.from({ length: workers }, (_, index) => workerId(`local/${index + 1}`)),
-    capacity: owner?.capacity ?? machineCapacity(),
-    capabilities: [],
-  });
+  const world = new World();
+  for (const pause of await store.pauses()) world.pauses.set(scopeKey(pause.scope), pause);
+  for (const each of [run, ...(await othersOf(reader, run))]) world.runs.set(each.no, each);
+  const pools = new Pools(
+    {
+      workers: Array.from({ length: owner?.workers ?? coreCount() }, (_, index) => workerId(`local/${index + 1}`)),
+      capacity: owner?.capacity ?? machineCapacity(),
+      capabilities: [],
+    },
+    world,
+  );
+  for (const session of await store.sessions()) {
+    world.sessions.set(session.profile.id, session);
+    pools.enrol(session);
+  }
   // Only what the ledger remembers can be said of a service: how the last attempts went that depended on it.
   if (run.tasks.some(({ spec }) => spec.provider !== undefined)) {
-    dispatcher.breakers.recall(run, await reader.store.events({ run: run.no }));
+    pools.local.breakers.recall(run, await store.events({ run: run.no }));
   }
-  dispatcher.admit(run, await reader.store.history(run.manifest.name));
-  return dispatcher;
+  for (const each of world.runs.values()) pools.admit(each, await store.history(each.manifest.name));
+  return { pools, world };
+}
+
+/** A daemon shares what it has among all runs that did not end; any other scheduler has only its own. */
+async function othersOf(reader: Reader, { no }: Run): Promise<readonly Run[]> {
+  const rows = (await reader.store.runs()).filter((row) => row.no !== no && row.status.state !== "finished");
+  if (rows.length === 0) return [];
+  const { SERVE } = await import("./owner.ts");
+  if ((await reader.scheduler())?.command !== SERVE) return [];
+  return Promise.all(rows.map((row) => loadRun(reader, row)));
 }
 
 async function lastOutcomeOf({ store }: Reader, run: Run, task: Task): Promise<Outcome | undefined> {

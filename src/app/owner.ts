@@ -6,6 +6,9 @@ import { hostName } from "../effects/machine.ts";
 import type { Owner } from "../store/store.ts";
 import type { StateDir } from "./state.ts";
 
+/** How a daemon is written down as owner. It has taken up every run there is; any other scheduler has its own run alone. */
+export const SERVE = "rota serve";
+
 /** On another host we cannot look, so its word is taken: two schedulers at once would be worse than one too few. */
 export const lives = (owner: Owner): boolean => owner.host !== hostName() || isAlive(owner.process);
 

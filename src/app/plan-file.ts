@@ -45,6 +45,17 @@ export async function loadPlan(file: string, options: LoadOptions): Promise<Load
   return { plan, file, directory: dirname(file), digest, warnings: diagnostics };
 }
 
+/** Looked at once: a daemon reads many plans, and its machine stays what it is. */
+let here: ReturnType<typeof machineCapacity> | undefined;
+
+/** A plan that came as text: what would be said of a file is said of it. */
+export async function readPlan(bytes: Uint8Array, name: string): Promise<Plan> {
+  here ??= machineCapacity();
+  const parsed = await parsePlan(bytes, name, { strict: false, capacity: here, capabilities: [] });
+  if (!parsed.ok) throw invalid(name, parsed.error);
+  return parsed.value.plan;
+}
+
 /** Everything there is to say about the file. Throws only when it cannot be read at all. */
 export async function checkPlan(file: string, options: LoadOptions): Promise<CheckedPlan> {
   const { strict, name = basename(file), anywhere = false } = options;
@@ -54,6 +65,17 @@ export async function checkPlan(file: string, options: LoadOptions): Promise<Che
   return parsed.ok
     ? { diagnostics: parsed.value.warnings, plan: parsed.value.plan, bytes }
     : { diagnostics: parsed.error, bytes };
+}
+
+/** The plan as text, to be judged elsewhere. */
+export async function planText(file: string): Promise<string> {
+  const name = basename(file);
+  const bytes = await bytesOf(file, name);
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw new UserError("PLAN_UNREADABLE", `${name} is not text in UTF-8`, { cause: error });
+  }
 }
 
 async function bytesOf(file: string, name: string): Promise<Uint8Array> {
@@ -74,5 +96,6 @@ function invalid(name: string, diagnostics: readonly Diagnostic[]): UserError {
     .slice(0, SHOWN_MAX)
     .map(({ code, file, line, column, message, hint }) => `${file}:${line}:${column}: ${code}: ${message} ${hint}`);
   const rest = errors.length > SHOWN_MAX ? [`and ${errors.length - SHOWN_MAX} more`] : [];
-  return new UserError("PLAN_INVALID", [`${name} cannot be run`, ...lines, ...rest].join("\n  "));
+  const message = [`${name} cannot be run`, ...lines, ...rest].join("\n  ");
+  return new UserError("PLAN_INVALID", message, { diagnostics: diagnostics.slice(0, SHOWN_MAX) });
 }

@@ -14,7 +14,7 @@ import { existingState, type StateDir } from "./state.ts";
 
 export interface Reader extends AsyncDisposable {
   readonly state: StateDir;
-  readonly store: Pick<Store, "runs" | "load" | "events" | "lastSeq" | "requests" | "history">;
+  readonly store: Pick<Store, "runs" | "load" | "events" | "lastSeq" | "requests" | "history" | "sessions" | "pauses">;
   now(): Instant;
   /** The scheduler on record, whether or not it lives. */
   owner(): Promise<Owner | undefined>;

@@ -1,9 +1,8 @@
 /** What a person asks of a run: written down first, so that it holds whoever hears it; then heard by the scheduler, or done here. */
-import { userInfo } from "node:os";
 import { UserError } from "../domain/errors.ts";
-import type { TaskId } from "../domain/ids.ts";
+import { type TaskId, taskId } from "../domain/ids.ts";
 import { findTask, type Run } from "../domain/run.ts";
-import { isTerminal, type Task } from "../domain/task.ts";
+import { isTerminal } from "../domain/task.ts";
 import { later, seconds } from "../domain/time.ts";
 import { systemClock } from "../effects/clock.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
@@ -11,7 +10,9 @@ import type { RequestKind, Store } from "../store/store.ts";
 import { loadConfig } from "./config.ts";
 import { lives, ringBell } from "./owner.ts";
 import { findRun, loadRun, mustFindTask } from "./reader.ts";
+import { refuseInVain } from "./refuse.ts";
 import { existingState, type StateDir } from "./state.ts";
+import { userName } from "./user.ts";
 import { changes } from "./watch.ts";
 
 export interface Wish {
@@ -41,57 +42,70 @@ const PATIENCE = seconds(3);
 
 export async function ask(wish: Wish, where: Parameters<typeof existingState>[0]): Promise<Answer> {
   const state = existingState(where);
-  const clock = systemClock();
   await using store = openSqliteStore(state.database);
   const row = await findRun({ store }, wish.run);
   const run = await loadRun({ store }, row);
   const task = wish.task === undefined ? undefined : mustFindTask(run, wish.task);
   refuseInVain(wish.kind, run, task);
 
-  const no = await store.request({
-    kind: wish.kind,
-    run: row.manifest.id,
-    by: userName(where.env),
-    at: clock.now(),
-    ...(task !== undefined && { task: task.spec.id }),
-    ...(wish.why !== undefined && { why: wish.why }),
-  });
   if (await isScheduled(store)) {
-    ringBell(state, clock);
-    const answer = await hear(store, state, run, task?.spec.id, wish.kind, no);
+    const answer = await tell({ store, state, run, task: task?.spec.id, wish, by: userName(where.env) });
     if (answer !== undefined) return { ...answer, scheduler: true };
-  }
+  } else await leave(store, run, wish, userName(where.env));
   if (wish.kind !== "cancel") return { answer: "kept", run, scheduler: false };
   await doHere(state, run, where);
   const after = await loadRun({ store }, row);
   return { answer: isDone(wish.kind, after, task?.spec.id) ? "done" : "underway", run: after, scheduler: false };
 }
 
-function refuseInVain(kind: RequestKind, run: Run, task: Task | undefined): void {
-  const { id } = run.manifest;
-  switch (kind) {
-    case "cancel":
-      if (run.status.state === "finished")
-        throw new UserError("CANNOT_CANCEL", `Run ${id} has ended (${run.status.outcome})`);
-      if (task !== undefined && isTerminal(task.status.state)) {
-        throw new UserError("CANNOT_CANCEL", `Task ${task.spec.id} has ended (${task.status.state})`);
-      }
-      return;
-    case "approve": {
-      if (task?.spec.gate === undefined) throw new UserError("CANNOT_APPROVE", `Task ${task?.spec.id} has no gate`);
-      if (task.approved) throw new UserError("CANNOT_APPROVE", `Task ${task.spec.id} is approved already`);
-      if (isTerminal(task.status.state)) {
-        throw new UserError("CANNOT_APPROVE", `Task ${task.spec.id} has ended (${task.status.state})`);
-      }
-      return;
-    }
-    case "requeue":
-      if (task?.status.state !== "parked") {
-        throw new UserError("CANNOT_REQUEUE", `Task ${task?.spec.id} is ${task?.status.state}, not parked`);
-      }
-      return;
+/** Something asked of a run that somebody schedules. */
+interface Asking {
+  readonly store: Store;
+  readonly state: StateDir;
+  readonly run: Run;
+  readonly task: TaskId | undefined;
+  readonly wish: Wish;
+  readonly by: string;
+}
+
+/** A daemon is called; any other scheduler finds the request when its bell rings. Nothing when it left without having heard. */
+async function tell(asking: Asking): Promise<Pick<Answer, "answer" | "run"> | undefined> {
+  const { store, state, run, wish, by } = asking;
+  if (await callDaemon(asking)) return await hear(asking, async () => true);
+  const no = await leave(store, run, wish, by);
+  ringBell(state, systemClock());
+  return await hear(asking, async () => (await store.requests()).every((request) => request.no !== no));
+}
+
+/** Whether a daemon has taken it. What it refuses is told as it is. */
+async function callDaemon({ state, run, wish, by }: Asking): Promise<boolean> {
+  const { connect } = await import("../wire/client.ts");
+  await using client = connect({ state: state.root }, { by });
+  const { task, why } = wish;
+  const request = {
+    run: run.manifest.id,
+    ...(task !== undefined && { task }),
+    ...(why !== undefined && { why }),
+  };
+  try {
+    await client[wish.kind](request);
+    return true;
+  } catch (error) {
+    const isAway = error instanceof UserError && (error.code === "DAEMON_MISSING" || error.code === "DAEMON_STOPPING");
+    if (isAway) return false;
+    throw error;
   }
 }
+
+const leave = (store: Store, { manifest }: Run, { kind, task, why }: Wish, by: string): Promise<number> =>
+  store.request({
+    kind,
+    run: manifest.id,
+    by,
+    at: systemClock().now(),
+    ...(task !== undefined && { task: taskId(task) }),
+    ...(why !== undefined && { why }),
+  });
 
 const isScheduled = async (store: Store): Promise<boolean> => {
   const owner = await store.owner();
@@ -100,12 +114,8 @@ const isScheduled = async (store: Store): Promise<boolean> => {
 
 /** Waits for what was asked to be so, by reading what the scheduler writes. Nothing when it left without having heard. */
 async function hear(
-  store: Store,
-  state: StateDir,
-  before: Run,
-  task: TaskId | undefined,
-  kind: RequestKind,
-  no: number,
+  { store, state, run: before, task, wish }: Asking,
+  isTaken: () => Promise<boolean>,
 ): Promise<Pick<Answer, "answer" | "run"> | undefined> {
   const enough = new AbortController();
   const clock = systemClock();
@@ -115,11 +125,11 @@ async function hear(
   try {
     for await (const _ of changes([state.root], { signal: enough.signal, clock })) {
       const stays = await isScheduled(store);
-      taken = (await store.requests()).every((request) => request.no !== no);
+      taken = await isTaken();
       if (!taken && !stays) return undefined;
       if (!taken) continue;
       run = await loadRun({ store }, before);
-      if (isDone(kind, run, task)) return { answer: "done", run };
+      if (isDone(wish.kind, run, task)) return { answer: "done", run };
     }
   } finally {
     timer.cancel();
@@ -152,14 +162,4 @@ async function doHere(state: StateDir, run: Run, { env, cwd }: Parameters<typeof
   // Whatever else of it a dead scheduler left running goes back to its queue: nobody would look after it.
   engine.stopAll();
   await engine.idle(taken);
-}
-
-function userName(env: Readonly<Record<string, string | undefined>>): string {
-  const named = env["USER"] ?? env["LOGNAME"];
-  if (named !== undefined && named !== "") return named;
-  try {
-    return userInfo().username;
-  } catch {
-    return "unknown";
-  }
 }

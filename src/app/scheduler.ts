@@ -5,6 +5,7 @@ import { PRESSURE_PRESETS } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { workerId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
+import { commandOf } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";
 import { ownIdentity } from "../effects/host.ts";
@@ -17,6 +18,7 @@ import type { Owner, Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
 import { lives } from "./owner.ts";
 import type { StateDir } from "./state.ts";
+import { refuseDisagreement } from "./take-over.ts";
 
 export interface SchedulerOptions {
   readonly state: StateDir;
@@ -25,6 +27,8 @@ export interface SchedulerOptions {
   readonly executor: Executor;
   /** What is written down as the reason why the state directory is in use. */
   readonly command: string;
+  /** Whether runs that have ended are kept in memory. */
+  readonly forgets?: boolean;
 }
 
 /** A scheduler that owns its state directory for as long as it lives. */
@@ -53,8 +57,11 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     workers,
     capacity,
   };
+  const before = await store.owner();
   const acquired = await store.acquire(owner, lives);
   if (!acquired.ok) throw busy(state, acquired.error);
+  // It was not given back: whoever had it died in the middle of something. Until it is known to be whole it stays marked so.
+  if (before !== undefined) await refuseDisagreement(store, state.root);
   const epoch = acquired.value;
   const engine = new Engine({
     store,
@@ -63,7 +70,13 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     secrets,
     executor,
     attemptOf: (run, task) => attemptOf(state, run, task),
-    options: { ...engineOptions(config), workers: localWorkers(workers), capacity, capabilities: [] },
+    options: {
+      ...engineOptions(config),
+      workers: localWorkers(workers),
+      capacity,
+      capabilities: [],
+      forgets: options.forgets ?? false,
+    },
   });
   await engine.open();
   const bell = answerBell(state, engine);
@@ -96,6 +109,8 @@ export function engineOptions(config: Config): Omit<EngineOptions, "workers" | "
     heartbeat,
     priorities,
     policy,
+    ack: config.ackTimeout,
+    modes: Object.fromEntries(Object.entries(config.pools).map(([name, { mode }]) => [name, mode])),
     patience: { dispatches: patienceDispatches, wait: patienceWait },
     ...(pressure !== "off" && { pressure: PRESSURE_PRESETS[pressure] }),
   };
@@ -112,7 +127,7 @@ function attemptOf(state: StateDir, { manifest }: Run, { spec, attempt }: Task):
     run: manifest.id,
     task: spec.id,
     fence: attempt,
-    command: spec.run,
+    command: commandOf(spec),
     cwd: resolve(manifest.directory, spec.cwd ?? "."),
     env: spec.env,
     priority: spec.priority,

@@ -33,6 +33,12 @@ export function stateOfPlan({ flag, env, cwd }: Where, planFile: string): StateD
   return stateDir(asked === undefined ? join(dirname(planFile), FOLDER) : resolve(cwd, asked));
 }
 
+/** For a daemon: what was asked for, else the nearest `.rota` from here upwards, else a new one here. */
+export function stateToServe({ flag, env, cwd }: Where): StateDir {
+  const asked = flag ?? env["ROTA_STATE"];
+  return stateDir(asked === undefined ? (nearest(cwd) ?? join(cwd, FOLDER)) : resolve(cwd, asked));
+}
+
 /** For a look at what is there: what was asked for, else the nearest `.rota` from here upwards. */
 export function existingState({ flag, env, cwd }: Where): StateDir {
   const asked = flag ?? env["ROTA_STATE"];

@@ -32,7 +32,12 @@ export async function openRun(scheduler: Scheduler, loaded: LoadedPlan, resume: 
 }
 
 /** A new run of the same tasks in which everything that had succeeded counts as done. Terminal states are never undone. */
-export async function retryRun(scheduler: Scheduler, row: RunRow, again: ReadonlySet<TaskNo> | "all"): Promise<Run> {
+export async function retryRun(
+  scheduler: Scheduler,
+  row: RunRow,
+  again: ReadonlySet<TaskNo> | "all",
+  { clears = true }: { readonly clears?: boolean } = {},
+): Promise<Run> {
   const old = await readRun(scheduler, row);
   if (old.status.state !== "finished") throw new UserError("RUN_ACTIVE", `Run ${row.manifest.id} has not ended`);
   const carried = old.tasks.filter(
@@ -41,7 +46,8 @@ export async function retryRun(scheduler: Scheduler, row: RunRow, again: Readonl
   if (carried.length === old.tasks.length) {
     throw new UserError("NOTHING_TO_RETRY", `Every task of ${row.manifest.id} has succeeded`);
   }
-  await clearLeftovers(scheduler, undefined);
+  // A daemon has taken up whatever there was.
+  if (clears) await clearLeftovers(scheduler, undefined);
   const manifest: RunManifest = {
     ...row.manifest,
     id: freshId(scheduler, row.manifest.name),
@@ -73,7 +79,7 @@ async function readRun({ store }: Scheduler, row: RunRow): Promise<Run> {
   return restoreRun(stored.row, stored.specs, stored.tasks);
 }
 
-function manifestOf(scheduler: Scheduler, { plan, file, directory, digest }: LoadedPlan): RunManifest {
+export function manifestOf(scheduler: Scheduler, { plan, file, directory, digest }: LoadedPlan): RunManifest {
   return {
     id: freshId(scheduler, plan.name),
     name: plan.name,

@@ -1,4 +1,5 @@
 /** What a command is: described once, for parsing, help, completion and the reference page alike. */
+import type { Millis } from "../domain/time.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ArgumentSpec {
@@ -13,8 +14,8 @@ export interface ArgumentSpec {
 }
 
 export interface OptionSpec {
-  /** `flag` takes no value. */
-  readonly kind: "flag" | "text" | "count";
+  /** `flag` takes no value; `span` takes a span of time, such as `90s`. */
+  readonly kind: "flag" | "text" | "count" | "span";
   readonly describe: string;
   /** May be given several times: `texts` has them all. */
   readonly many?: boolean;
@@ -40,9 +41,23 @@ export const SHARED_OPTIONS = {
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 /** In the order of a life with the program, which is the order of `rota help`. */
-export const GROUPS = ["Write a plan", "Run it", "See what happens", "Step in", "Look after it"] as const;
+export const GROUPS = [
+  "Write a plan",
+  "Run it",
+  "Work as an agent",
+  "See what happens",
+  "Step in",
+  "Look after it",
+] as const;
+
+/** Commands of two words that share the first: what that word stands for, in one line. */
+export const FAMILIES: Readonly<Record<string, string>> = {
+  session: "Be there as a session, and be woken for work",
+  token: "Say who may call a daemon over TCP",
+};
 
 export interface CommandSpec {
+  /** One word, or two of which the first is that of a family. */
   readonly name: string;
   readonly group: (typeof GROUPS)[number];
   /** One line for the list of commands, without a full stop. */
@@ -64,6 +79,7 @@ export interface Input {
   /** Every value of an option that may be given several times, in the order they were typed. */
   texts(name: string): readonly string[];
   count(name: string): number | undefined;
+  span(name: string): Millis | undefined;
 }
 
 /** Does the command, and returns the exit code. Throws a `UserError` for what the user can put right. */

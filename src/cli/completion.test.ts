@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { COMMANDS } from "./commands.ts";
-import { SCRIPTS } from "./completion.ts";
+import { firstWords, SCRIPTS } from "./completion.ts";
 
 /** What bash offers after these words. */
 function offered(...words: string[]): string[] {
@@ -17,8 +17,8 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
 
 describe("bash", () => {
   test("offers commands first", () => {
-    expect(offered("rota", "st")).toEqual(["status"]);
-    expect(offered("rota", "")).toEqual([...COMMANDS.map(({ name }) => name), "--help", "--version"]);
+    expect(offered("rota", "st")).toEqual(["start", "status"]);
+    expect(offered("rota", "")).toEqual([...firstWords(COMMANDS).keys(), "--help", "--version"]);
   });
 
   test("offers the options of the command", () => {
@@ -28,6 +28,13 @@ describe("bash", () => {
   test("offers the words an argument can be", () => {
     expect(offered("rota", "completion", "")).toEqual(["bash", "zsh", "fish"]);
     expect(offered("rota", "help", "wh")).toEqual(["why"]);
+  });
+
+  test("offers the second word of a name, and then its options", () => {
+    expect(offered("rota", "session", "")).toEqual(["join", "leave", "beat", "wait"]);
+    expect(offered("rota", "token", "re")).toEqual(["revoke"]);
+    expect(offered("rota", "session", "beat", "--")).toEqual(["--is", "--json", "--state", "--socket", "--help"]);
+    expect(offered("rota", "session", "beat", "--is", "p")).toEqual(["prompting"]);
   });
 
   test("leaves plans to the names of files", () => {
@@ -40,7 +47,7 @@ describe.each(["zsh", "fish"] as const)("%s", (shell) => {
 
   test("knows every command and every option", () => {
     for (const { name, options } of COMMANDS) {
-      expect(script).toContain(name);
+      expect(script).toContain(shell === "fish" ? name.replace(" ", "; and __fish_seen_subcommand_from ") : name);
       for (const option of Object.keys(options))
         expect(script).toContain(shell === "fish" ? `-l ${option}` : `--${option}`);
     }

@@ -1,5 +1,5 @@
 /** `rota completion SHELL`: a script for the shell, made from the table of commands. */
-import type { CommandSpec, OptionSpec, Run } from "./command.ts";
+import { type CommandSpec, FAMILIES, type OptionSpec, type Run } from "./command.ts";
 
 /** The command, for these commands. */
 export const completion =
@@ -20,7 +20,22 @@ const allOptions = ({ options }: CommandSpec): readonly (readonly [string, Optio
   ...Object.entries(options),
   ["help", HELP],
 ];
-const names = (commands: readonly CommandSpec[]): string => commands.map(({ name }) => name).join(" ");
+/** The words that may come first, each with what it stands for. */
+export const firstWords = (commands: readonly CommandSpec[]): ReadonlyMap<string, string> =>
+  new Map(
+    commands.map(({ name, summary }) => {
+      const [first = name] = name.split(" ");
+      return [first, FAMILIES[first] ?? summary];
+    }),
+  );
+const names = (commands: readonly CommandSpec[]): string => [...firstWords(commands).keys()].join(" ");
+
+/** Commands that share a first word, by that word: their second words and what each is for. */
+function families(commands: readonly CommandSpec[]): readonly (readonly [string, readonly CommandSpec[]])[] {
+  const first = [...firstWords(commands).keys()].filter((word) => Object.hasOwn(FAMILIES, word));
+  return first.map((word) => [word, commands.filter(({ name }) => name.startsWith(`${word} `))]);
+}
+const secondWord = ({ name }: CommandSpec): string => name.split(" ")[1] ?? name;
 
 /** What may follow a command that is no option: its fixed words, the commands themselves, or a file. */
 function wordsOf(command: CommandSpec, commands: readonly CommandSpec[]): string | undefined {
@@ -38,7 +53,7 @@ function bash(commands: readonly CommandSpec[]): string {
       ? "compopt -o default; COMPREPLY=()"
       : `COMPREPLY=($(compgen -W "${rest ?? ""}" -- "$word"))`;
     return [
-      `    ${command.name})`,
+      `    '${command.name}')`,
       ...(values.length === 0 ? [] : [`      case $previous in`, ...values, `      esac`]),
       `      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "${words.join(" ")}" -- "$word")); return; fi`,
       `      ${plain} ;;`,
@@ -51,13 +66,25 @@ _rota() {
     COMPREPLY=($(compgen -W "${names(commands)} --help --version" -- "$word"))
     return
   fi
-  case \${COMP_WORDS[1]} in
+  local command=\${COMP_WORDS[1]}
+  case $command in
+${families(commands).map(bashFamily).join("\n")}
+  esac
+  case $command in
 ${cases.join("\n")}
   esac
 }
 complete -F _rota rota
 `;
 }
+
+/** After the first of two words comes the second. */
+const bashFamily = ([word, members]: readonly [string, readonly CommandSpec[]]): string =>
+  [
+    `    ${word})`,
+    `      if (( COMP_CWORD == 2 )); then COMPREPLY=($(compgen -W "${members.map(secondWord).join(" ")}" -- "$word")); return; fi`,
+    `      command="$command \${COMP_WORDS[2]}" ;;`,
+  ].join("\n");
 
 function bashValue(name: string, { kind, short, choices, completes }: OptionSpec): string[] {
   if (kind === "flag") return [];
@@ -67,12 +94,12 @@ function bashValue(name: string, { kind, short, choices, completes }: OptionSpec
 }
 
 function zsh(commands: readonly CommandSpec[]): string {
-  const list = commands.map(({ name, summary }) => `    '${name}:${zshText(summary)}'`);
+  const list = Array.from(firstWords(commands), ([word, summary]) => `    '${word}:${zshText(summary)}'`);
   const cases = commands.map((command) => {
     const options = allOptions(command).map(([name, spec]) => `        ${zshOption(name, spec)} \\`);
     const rest = wordsOf(command, commands);
     const argument = takesFile(command) ? "'*:file:_files'" : rest === undefined ? "'*: :'" : `'1: :(${rest})'`;
-    return [`      ${command.name})`, `        _arguments \\`, ...options, `        ${argument} ;;`].join("\n");
+    return [`      '${command.name}')`, `        _arguments \\`, ...options, `        ${argument} ;;`].join("\n");
   });
   return `#compdef rota
 # zsh completion for rota. Put it in your $fpath as _rota, or use: source <(rota completion zsh)
@@ -89,12 +116,29 @@ ${list.join("\n")}
   shift words
   (( CURRENT-- ))
   case $command in
+${families(commands).map(zshFamily).join("\n")}
+  esac
+  case $command in
 ${cases.join("\n")}
   esac
 }
 compdef _rota rota
 `;
 }
+
+const zshFamily = ([word, members]: readonly [string, readonly CommandSpec[]]): string =>
+  [
+    `    ${word})`,
+    `      if (( CURRENT == 2 )); then`,
+    `        local -a members`,
+    `        members=(${members.map((command) => `'${secondWord(command)}:${zshText(command.summary)}'`).join(" ")})`,
+    `        _describe command members`,
+    `        return`,
+    `      fi`,
+    `      command="$command $words[2]"`,
+    `      shift words`,
+    `      (( CURRENT-- )) ;;`,
+  ].join("\n");
 
 function zshOption(name: string, spec: OptionSpec): string {
   const value = spec.kind === "flag" ? "" : `:${(spec.value ?? "value").toLowerCase()}:${zshValue(spec)}`;
@@ -116,19 +160,34 @@ const zshValue = ({ completes, choices }: OptionSpec): string =>
 const zshText = (text: string): string => text.replaceAll("'", "'\\''").replaceAll(/[[\]:]/g, "\\$&");
 
 function fish(commands: readonly CommandSpec[]): string {
+  const first = Array.from(
+    firstWords(commands),
+    ([word, summary]) => `complete -c rota -n __fish_use_subcommand -f -a ${word} -d '${fishText(summary)}'`,
+  );
+  const second = families(commands).flatMap(([word, members]) =>
+    members.map(
+      (command) =>
+        `complete -c rota -n '${fishInside(word)}' -f -a ${secondWord(command)} -d '${fishText(command.summary)}'`,
+    ),
+  );
   const lines = commands.flatMap((command) => {
-    const inside = `__fish_seen_subcommand_from ${command.name}`;
+    const inside = fishInside(command.name);
     const rest = wordsOf(command, commands);
     return [
-      `complete -c rota -n __fish_use_subcommand -f -a ${command.name} -d '${fishText(command.summary)}'`,
       ...(takesFile(command) ? [] : [`complete -c rota -n '${inside}' -f${rest === undefined ? "" : ` -a '${rest}'`}`]),
       ...allOptions(command).map(([name, spec]) => `complete -c rota -n '${inside}' ${fishOption(name, spec)}`),
     ];
   });
   return `# fish completion for rota. Use it with: rota completion fish > ~/.config/fish/completions/rota.fish
-${lines.join("\n")}
+${[...first, ...second, ...lines].join("\n")}
 `;
 }
+
+const fishInside = (name: string): string =>
+  name
+    .split(" ")
+    .map((word) => `__fish_seen_subcommand_from ${word}`)
+    .join("; and ");
 
 function fishOption(name: string, { kind, short, describe, completes, choices }: OptionSpec): string {
   const takes =

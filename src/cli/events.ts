@@ -1,7 +1,7 @@
 /** `rota events`: the ledger, one line per event; with `--follow` as it grows. */
 import { findRun, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
 import { changes } from "../app/watch.ts";
-import type { Event } from "../domain/event.ts";
+import { type Event, isSystemEvent } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { RunNo, Run as RunState } from "../domain/run.ts";
 import { eventJson, eventLine } from "../views/events.ts";
@@ -19,7 +19,7 @@ export const run: Run = async (input, context) => {
   const runs = new RunBook(reader);
   const show = async (event: Event): Promise<void> => {
     const of = await runs.get(event.run);
-    if (of !== undefined)
+    if (of !== undefined || isSystemEvent(event))
       terminal.out(`${input.flag("json") ? JSON.stringify(eventJson(event, of)) : eventLine(event, of, theme)}\n`);
   };
 

@@ -18,6 +18,26 @@ describe("the overview", () => {
   });
 });
 
+test("a first word that several commands share has a page that lists them", () => {
+  expect(`\n${helpOn("token", COMMANDS, screen)}`).toMatchInlineSnapshot(`
+    "
+    Say who may call a daemon over TCP.
+
+    Usage
+      rota token issue NAME [OPTIONS]
+      rota token list [OPTIONS]
+      rota token revoke ID [OPTIONS]
+
+    Commands
+      token issue   Issue a token for a daemon that listens on TCP
+      token list    List the tokens that were issued
+      token revoke  Refuse a token from now on
+
+    \`rota help token COMMAND\` shows one of them with its options.
+    "
+  `);
+});
+
 describe.each(COMMANDS.map((command) => [command.name, command] as const))("the page of %s", (_, command) => {
   const text = helpOn(command, COMMANDS, screen);
 

@@ -1,5 +1,5 @@
 /** The words of `rota help`, made from the table of commands. */
-import { type ArgumentSpec, type CommandSpec, GROUPS, type OptionSpec } from "./command.ts";
+import { type ArgumentSpec, type CommandSpec, FAMILIES, GROUPS, type OptionSpec } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Screen = Pick<Terminal, "color" | "columns">;
@@ -7,9 +7,15 @@ type Screen = Pick<Terminal, "color" | "columns">;
 const COLUMNS_MAX = 100;
 const GAP = 2;
 
-/** One command, or all of them in short. */
-export const helpOn = (command: CommandSpec | undefined, commands: readonly CommandSpec[], screen: Screen): string =>
-  command === undefined ? overview(commands, screen) : page(command, screen);
+/** One command, those that share a first word, or all of them in short. */
+export function helpOn(
+  subject: CommandSpec | string | undefined,
+  commands: readonly CommandSpec[],
+  screen: Screen,
+): string {
+  if (subject === undefined) return overview(commands, screen);
+  return typeof subject === "string" ? familyPage(subject, commands, screen) : page(subject, screen);
+}
 
 function overview(commands: readonly CommandSpec[], screen: Screen): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
@@ -23,6 +29,19 @@ function overview(commands: readonly CommandSpec[], screen: Screen): string {
     `${heading("Usage", screen)}\n  rota COMMAND [ARGUMENTS] [OPTIONS]\n`,
     ...sections,
     "`rota help COMMAND` shows one of them with its options. `rota --version` shows the version.\n",
+  ].join("\n");
+}
+
+function familyPage(family: string, commands: readonly CommandSpec[], screen: Screen): string {
+  const members = commands.filter(({ name }) => name.startsWith(`${family} `));
+  return [
+    `${FAMILIES[family]}.\n`,
+    `${heading("Usage", screen)}\n${members.map((command) => `  ${usageOf(command)}\n`).join("")}`,
+    `${heading("Commands", screen)}\n${table(
+      members.map(({ name, summary }): Row => [name, summary]),
+      screen,
+    )}`,
+    `\`rota help ${family} COMMAND\` shows one of them with its options.\n`,
   ].join("\n");
 }
 
@@ -56,8 +75,10 @@ function argumentName({ name, required, many }: ArgumentSpec): string {
   return required ? word : `[${word}]`;
 }
 
+const VALUE_NAMES = { count: "N", span: "TIME", text: "TEXT" } as const;
+
 export function optionName(name: string, { kind, value, short }: OptionSpec): string {
-  const long = kind === "flag" ? `--${name}` : `--${name} ${value ?? (kind === "count" ? "N" : "TEXT")}`;
+  const long = kind === "flag" ? `--${name}` : `--${name} ${value ?? VALUE_NAMES[kind]}`;
   return short === undefined ? `    ${long}` : `-${short}, ${long}`;
 }
 

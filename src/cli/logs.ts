@@ -1,5 +1,5 @@
 /** `rota logs TASK`: what an attempt printed, from its log file; with `-f` as it grows, until the attempt has ended. */
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { findRun, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
 import { changes } from "../app/watch.ts";
@@ -20,21 +20,16 @@ export const run: Run = async (input, { terminal, env, cwd }) => {
   const file = reader.state.log(found.manifest.id, task.spec.id, attempt);
   const isLive = isHeld(task.status) && task.attempt === attempt;
   const follow = input.flag("follow") && isLive;
-  const log = await openLog(file, task, attempt, reader, follow, terminal.gone);
+  const over = overWatch(reader, found, task, attempt, seen);
+  const log = await openLog({ file, task, attempt, reader, wait: follow, over, signal: terminal.gone });
+  if (log === undefined) return 0;
   try {
     const tail = input.count("tail");
     const from = tail === undefined ? 0 : await tailStart(log, tail);
     const show = showOn(terminal);
-    const end = await readOn(log, from, show.take);
-    if (follow)
-      await goOn({
-        log,
-        file,
-        from: end,
-        take: show.take,
-        over: overWatch(reader, found, task, attempt, seen),
-        terminal,
-      });
+    const take = isLive ? ownBytes(file, log, show.take) : show.take;
+    const end = await readOn(log, from, take);
+    if (follow) await goOn({ log, file, from: end, take, over, terminal });
     await show.end();
   } finally {
     await log.close();
@@ -54,26 +49,46 @@ function attemptAsked(input: Input, { manifest }: RunState, task: Task): number 
   return attempt;
 }
 
-/** An attempt that was claimed a moment ago may not have begun to write. */
-async function openLog(
-  file: string,
-  task: Task,
-  attempt: number,
-  reader: Reader,
-  wait: boolean,
-  signal: AbortSignal,
-): Promise<FileHandle> {
+interface Opening {
+  readonly file: string;
+  readonly task: Task;
+  readonly attempt: number;
+  readonly reader: Reader;
+  /** An attempt that was claimed a moment ago may not have begun to write. */
+  readonly wait: boolean;
+  readonly over: Following["over"];
+  readonly signal: AbortSignal;
+}
+
+/** Nothing where nothing was written: a success that printed nothing need not leave an empty file. */
+async function openLog(opening: Opening): Promise<FileHandle | undefined> {
+  const { file, task, attempt, reader, wait, over, signal } = opening;
+  let state: Awaited<ReturnType<Following["over"]>> | undefined;
   for await (const _ of changes(wait ? [reader.state.root, dirname(file)] : [], { signal })) {
     try {
       return await open(file, "r");
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code !== "ENOENT") throw new UserError("LOG_MISSING", `${file} cannot be read: ${message}`, { cause: error });
-      if (!wait || (await reader.scheduler()) === undefined) break;
     }
+    // Looked for once more after the end: only then is it certain that there is none.
+    if (!wait || (state !== undefined && state !== "going")) break;
+    state = await over();
   }
+  if (state === "ended" || (task.status.state === "succeeded" && task.attempt === attempt)) return undefined;
   throw new UserError("LOG_MISSING", `Attempt ${attempt} of ${task.spec.id} left no log`);
 }
+
+/**
+ * Lets through what the attempt itself has written. A log that stayed empty is used again for another: what was read belongs to
+ * this one if the file still has its name afterwards.
+ */
+const ownBytes =
+  (file: string, log: FileHandle, take: Show["take"]): Show["take"] =>
+  async (bytes) => {
+    const [named, opened] = await Promise.all([stat(file).catch(() => undefined), log.stat()]);
+    if (named?.ino === opened.ino) await take(bytes);
+  };
 
 interface Show {
   readonly take: (bytes: Uint8Array) => Promise<void>;
@@ -134,11 +149,12 @@ const ENDS: ReadonlySet<Event["kind"]> = new Set([
 /** Follows the ledger from `seen` on for the end of the attempt. */
 function overWatch(reader: Reader, run: RunState, task: Task, attempt: number, seen: number): Following["over"] {
   let after = seen;
+  let ended = false;
   return async () => {
     const lives = (await reader.scheduler()) !== undefined;
     const events = await reader.store.events({ run: run.no, task: task.no, after });
     after = events.at(-1)?.seq ?? after;
-    const ended = events.some(
+    ended ||= events.some(
       (event) => isTaskEvent(event) && (event.attempt > attempt || (event.attempt === attempt && ENDS.has(event.kind))),
     );
     if (ended) return "ended";

@@ -18,6 +18,7 @@ const paint: CommandSpec = {
     json: { kind: "flag", describe: "JSON" },
     state: { kind: "text", describe: "Where", value: "DIR" },
     tool: { kind: "text", describe: "With what", many: true, choices: ["brush", "roll"] },
+    dry: { kind: "span", describe: "How long it dries" },
   },
   examples: [],
   load: () => Promise.reject(new Error("not here")),
@@ -29,7 +30,11 @@ const sweep: CommandSpec = {
   options: {},
 };
 
-const parse = (...args: string[]) => parseCommandLine(args, [paint, sweep, { ...sweep, name: "help" }]);
+const join: CommandSpec = { ...paint, name: "session join", arguments: [] };
+const leave: CommandSpec = { ...sweep, name: "session leave" };
+const all = [paint, sweep, join, leave, { ...sweep, name: "help" }];
+
+const parse = (...args: string[]) => parseCommandLine(args, all);
 
 /** What a command would see. */
 function seen(...args: string[]) {
@@ -112,6 +117,45 @@ describe("what is typed", () => {
   test("may be a dash, which stands for a stream elsewhere", () => {
     expect(seen("paint", "-").arguments).toEqual(["-"]);
   });
+});
+
+describe("a name of two words", () => {
+  test("is read as one, with its options and arguments after it", () => {
+    expect(seen("session", "join", "--json")).toEqual({
+      ...NOTHING,
+      command: "session join",
+      arguments: [],
+      json: true,
+    });
+    expect(seen("--state", "here", "session", "join").state).toBe("here");
+    expect(seen("session", "leave", "s1").arguments).toEqual(["s1"]);
+  });
+
+  test("shows what there is where the second word is missing", () => {
+    expect(refusal("session")).toBe('"session" needs to know what to do: join, leave');
+    expect(refusal("session", "jion")).toBe('"session jion" is not a command. Did you mean "session join"?');
+    expect(refusal("sesion")).toBe('"sesion" is not a command. Did you mean "session"?');
+  });
+
+  test("has help of its own, and the first word of it too", () => {
+    expect(parse("help", "session", "join")).toEqual({ kind: "help", command: join, asked: true });
+    expect(parse("session", "join", "-h")).toEqual({ kind: "help", command: join, asked: true });
+    for (const args of [
+      ["help", "session"],
+      ["session", "--help"],
+    ]) {
+      expect(parse(...args)).toEqual({ kind: "help", family: "session", asked: true });
+    }
+  });
+});
+
+test("a span of time is read in milliseconds", () => {
+  const line = parse("paint", "north", "--dry", "1h30m");
+  expect(line.kind === "command" && line.input.span("dry")).toBe(5_400_000);
+  expect(refusal("paint", "north", "--dry", "soon")).toBe(
+    'paint: --dry must be a span of time such as 90s or 1h30m, not "soon"',
+  );
+  expect(refusal("paint", "north", "--dry", "5")).toMatch(/must be a span of time/);
 });
 
 describe("help and version", () => {

@@ -1,7 +1,8 @@
 /** Reads the command line against the table of commands. What does not fit is said with what was probably meant. */
 import { UserError } from "../domain/errors.ts";
+import { type Millis, parseDuration } from "../domain/time.ts";
 import { closest } from "../std/closest.ts";
-import { type CommandSpec, type Input, type OptionSpec, SHARED_OPTIONS } from "./command.ts";
+import { type CommandSpec, FAMILIES, type Input, type OptionSpec, SHARED_OPTIONS } from "./command.ts";
 
 /** Not by `import`: that would load everything the module can do, which is 20 ms more than this one function. */
 const { parseArgs } = process.getBuiltinModule("node:util");
@@ -9,7 +10,7 @@ const { parseArgs } = process.getBuiltinModule("node:util");
 export type CommandLine =
   | { readonly kind: "version" }
   /** `asked` is false when there was nothing else to do. */
-  | { readonly kind: "help"; readonly command?: CommandSpec; readonly asked: boolean }
+  | { readonly kind: "help"; readonly command?: CommandSpec; readonly family?: string; readonly asked: boolean }
   | { readonly kind: "command"; readonly command: CommandSpec; readonly input: Input };
 
 export function parseCommandLine(args: readonly string[], commands: readonly CommandSpec[]): CommandLine {
@@ -22,6 +23,7 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
     if (stranger === undefined) return { kind: "help", asked: false };
     throw unknownOption(stranger, { ...SHARED_OPTIONS, help: HELP, version: VERSION });
   }
+  if (Object.hasOwn(FAMILIES, name)) return parseFamily(name, rest, commands);
   const command = findCommand(name, commands);
   if (command.name === "help") return parseHelp(rest, commands);
   const typed = readTokens(rest, command);
@@ -33,7 +35,7 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
 const HELP: OptionSpec = { kind: "flag", describe: "Show how the command is used", short: "h" };
 const VERSION: OptionSpec = { kind: "flag", describe: "Show the version" };
 
-/** Options that every command shares may stand before its name: `rota --state DIR status`. */
+/** Options that every command shares may stand before its name: `rota --state DIR status`. Some names are two words. */
 function splitCommand(args: readonly string[]): { readonly name?: string; readonly rest: readonly string[] } {
   let at = 0;
   while (at < args.length && isShared(args[at] as string)) {
@@ -41,7 +43,12 @@ function splitCommand(args: readonly string[]): { readonly name?: string; readon
   }
   const name = args[at];
   if (name === undefined || name.startsWith("-")) return { rest: args };
-  return { name, rest: [...args.slice(0, at), ...args.slice(at + 1)] };
+  const second = Object.hasOwn(FAMILIES, name) ? args[at + 1] : undefined;
+  const isPair = second !== undefined && !second.startsWith("-");
+  return {
+    name: isPair ? `${name} ${second}` : name,
+    rest: [...args.slice(0, at), ...args.slice(at + (isPair ? 2 : 1))],
+  };
 }
 
 const isShared = (arg: string): boolean =>
@@ -50,23 +57,35 @@ const isShared = (arg: string): boolean =>
 function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpec {
   const command = commands.find((each) => each.name === name);
   if (command !== undefined) return command;
-  const near = closest(
-    name,
-    commands.map((each) => each.name),
-  );
+  const near = closest(name, [...commands.map((each) => each.name), ...Object.keys(FAMILIES)]);
   throw new UserError("USAGE", `"${name}" is not a command${near === undefined ? "" : `. Did you mean "${near}"?`}`);
 }
 
 function parseHelp(rest: readonly string[], commands: readonly CommandSpec[]): CommandLine {
-  const name = rest.find((arg) => !arg.startsWith("-"));
-  return name === undefined
-    ? { kind: "help", asked: true }
-    : { kind: "help", command: findCommand(name, commands), asked: true };
+  const [first, second] = rest.filter((arg) => !arg.startsWith("-"));
+  if (first === undefined) return { kind: "help", asked: true };
+  const isFamily = Object.hasOwn(FAMILIES, first);
+  if (isFamily && second === undefined) return { kind: "help", family: first, asked: true };
+  return { kind: "help", command: findCommand(isFamily ? `${first} ${second}` : first, commands), asked: true };
 }
+
+/** The first word of several commands, and no second one. */
+function parseFamily(family: string, rest: readonly string[], commands: readonly CommandSpec[]): CommandLine {
+  if (rest.some((arg) => arg === "--help" || arg === "-h")) return { kind: "help", family, asked: true };
+  const members = commands.flatMap(({ name }) =>
+    name.startsWith(`${family} `) ? [name.slice(family.length + 1)] : [],
+  );
+  throw new UserError("USAGE", `"${family}" needs to know what to do: ${members.join(", ")}`, {
+    hint: `Run \`rota help ${family}\` to see what each is for.`,
+  });
+}
+
+/** Counts and spans are numbers by now. */
+type Value = string | number | true;
 
 interface Typed {
   readonly arguments: string[];
-  readonly values: Map<string, string | number | true>;
+  readonly values: Map<string, Value>;
   readonly lists: Map<string, string[]>;
   help: boolean;
 }
@@ -91,12 +110,7 @@ function readTokens(args: readonly string[], command: CommandSpec): Typed {
 }
 
 /** The last one counts, unless all do. */
-function take(
-  typed: Typed,
-  name: string,
-  value: string | number | true,
-  specs: Readonly<Record<string, OptionSpec>>,
-): void {
+function take(typed: Typed, name: string, value: Value, specs: Readonly<Record<string, OptionSpec>>): void {
   if (specs[name]?.many !== true) typed.values.set(name, value);
   else typed.lists.set(name, [...(typed.lists.get(name) ?? []), String(value)]);
 }
@@ -113,11 +127,7 @@ interface OptionToken {
   readonly inlineValue: boolean | undefined;
 }
 
-function readValue(
-  token: OptionToken,
-  specs: Readonly<Record<string, OptionSpec>>,
-  command: CommandSpec,
-): string | number | true {
+function readValue(token: OptionToken, specs: Readonly<Record<string, OptionSpec>>, command: CommandSpec): Value {
   const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
   if (spec === undefined) throw unknownOption(token.rawName, specs, command);
   const option = token.rawName;
@@ -136,6 +146,7 @@ function readValue(
     );
   }
   if (spec.kind === "count") return readCount(option, value, command);
+  if (spec.kind === "span") return readSpan(option, value, command);
   if (spec.choices !== undefined && !spec.choices.includes(value)) {
     const near = closest(value, spec.choices);
     const hint = near === undefined ? "" : `. Did you mean "${near}"?`;
@@ -150,6 +161,12 @@ function readCount(option: string, value: string, command: CommandSpec): number 
     throw usage(`${option} must be a whole number, not "${value}"`, command);
   }
   return count;
+}
+
+function readSpan(option: string, value: string, command: CommandSpec): number {
+  const span = parseDuration(value);
+  if (span === undefined) throw usage(`${option} must be a span of time such as 90s or 1h30m, not "${value}"`, command);
+  return span;
 }
 
 function checkArguments(given: readonly string[], command: CommandSpec): void {
@@ -173,6 +190,7 @@ function inputOf({ arguments: given, values, lists }: Typed): Input {
     text: (name) => values.get(name) as string | undefined,
     texts: (name) => lists.get(name) ?? [],
     count: (name) => values.get(name) as number | undefined,
+    span: (name) => values.get(name) as Millis | undefined,
   };
 }
 

@@ -25,7 +25,7 @@ async function obey(args: readonly string[], commands: readonly CommandSpec[], c
     }
     case "help": {
       const { helpOn } = await import("./help.ts");
-      const text = helpOn(line.command, commands, context.terminal);
+      const text = helpOn(line.command ?? line.family, commands, context.terminal);
       // Without a command there is nothing to do, and a script should notice.
       if (line.asked) context.terminal.out(text);
       else context.terminal.err(text);

@@ -1,30 +1,21 @@
 /** `rota retry [TASK...]`: a new run of the same tasks, in which what has succeeded counts as done. */
-import { loadConfig } from "../app/config.ts";
-import { openCrew } from "../app/crew.ts";
+import { SERVE } from "../app/owner.ts";
 import { findRun, loadRun, mustFindTask, openReader } from "../app/reader.ts";
-import { openScheduler } from "../app/scheduler.ts";
-import { retryRun } from "../app/submit.ts";
-import type { Run } from "./command.ts";
-import { goOn } from "./run-loop.ts";
+import type { TaskNo } from "../domain/graph.ts";
+import type { RunId } from "../domain/ids.ts";
+import { plural } from "../views/moment.ts";
+import type { Submitted } from "../wire/service.ts";
+import type { Context, Input, Run } from "./command.ts";
+import { callDaemon } from "./daemon.ts";
+import { say } from "./say.ts";
 
 export const run: Run = async (input, context) => {
   const { env, cwd } = context;
-  const { state, row, again } = await whatIsMeant(input.text("run"), input.arguments, {
-    flag: input.text("state"),
-    env,
-    cwd,
-  });
-  const workers = input.count("workers");
-  const flags = workers === undefined ? {} : { workers };
-  const { values } = await loadConfig({ cwd, planDir: row.manifest.directory, env, flags });
-  const command = `rota retry --run ${row.manifest.id}`;
-  const executor = openCrew({ state, config: values, environment: env });
-  await using scheduler = await openScheduler({ config: values, state, executor, command });
-  const since = scheduler.clock.now();
-  const retried = await retryRun(scheduler, row, again);
-  const opened = { run: retried, how: "submitted" } as const;
-  return await goOn({ scheduler, state, opened, context, json: input.flag("json"), workers: values.workers, since });
+  const meant = await whatIsMeant(input.text("run"), input.arguments, { flag: input.text("state"), env, cwd });
+  return meant.isServed ? await handOver(meant, input, context) : await retryHere(meant, input, context);
 };
+
+type Meant = Awaited<ReturnType<typeof whatIsMeant>>;
 
 /** Looked up before anything is taken hold of: a typing mistake should not disturb anybody. */
 async function whatIsMeant(
@@ -34,7 +25,47 @@ async function whatIsMeant(
 ) {
   await using reader = openReader(where);
   const row = await findRun(reader, name);
-  if (tasks.length === 0) return { state: reader.state, row, again: "all" as const };
-  const found = await loadRun(reader, row);
-  return { state: reader.state, row, again: new Set(tasks.map((id) => mustFindTask(found, id).no)) };
+  // A `rota run` ends with its own run, so nothing else is handed to it.
+  const isServed = (await reader.scheduler())?.command === SERVE;
+  const found = tasks.length === 0 ? undefined : await loadRun(reader, row);
+  const again: ReadonlySet<TaskNo> | "all" =
+    found === undefined ? "all" : new Set(tasks.map((id) => mustFindTask(found, id).no));
+  return { state: reader.state, row, again, isServed };
+}
+
+/** To the daemon that is there. */
+async function handOver({ state, row }: Meant, input: Input, context: Context): Promise<number> {
+  await using called = await callDaemon(input, context);
+  const submitted = await called.client.retry({ run: row.manifest.id, tasks: [...input.arguments] });
+  if (input.flag("no-wait")) return sayHandedOver(submitted, row.manifest.id, input, context);
+  const { seeToEnd } = await import("./run-watch.ts");
+  return await seeToEnd({ id: submitted.run, root: state.root, context, json: input.flag("json") });
+}
+
+function sayHandedOver(submitted: Submitted, of: RunId, input: Input, context: Context): number {
+  const { run: id, tasks } = submitted;
+  say(input, context, submitted, () => [id]);
+  context.terminal.err(`Run ${id} tries ${of} again: ${plural(tasks, "task")}.\n`);
+  return 0;
+}
+
+async function retryHere({ state, row, again }: Meant, input: Input, context: Context): Promise<number> {
+  const { env, cwd } = context;
+  const [{ loadConfig }, { openCrew }, { openScheduler }, { retryRun }, { goOn }] = await Promise.all([
+    import("../app/config.ts"),
+    import("../app/crew.ts"),
+    import("../app/scheduler.ts"),
+    import("../app/submit.ts"),
+    import("./run-loop.ts"),
+  ]);
+  const workers = input.count("workers");
+  const flags = workers === undefined ? {} : { workers };
+  const { values } = await loadConfig({ cwd, planDir: row.manifest.directory, env, flags });
+  const command = `rota retry --run ${row.manifest.id}`;
+  const executor = openCrew({ state, config: values, environment: env });
+  await using scheduler = await openScheduler({ config: values, state, executor, command });
+  const since = scheduler.clock.now();
+  const retried = await retryRun(scheduler, row, again);
+  const opened = { run: retried, how: "submitted" } as const;
+  return await goOn({ scheduler, state, opened, context, json: input.flag("json"), config: values, since });
 }

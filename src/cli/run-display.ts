@@ -29,7 +29,7 @@ export function showReport(
     now,
     interrupted,
     ...(opened.how !== "finished" && { since }),
-    blockers: run.status.state === "stalled" ? blockersOf(scheduler.engine.dispatcher, run, now) : [],
+    blockers: run.status.state === "stalled" ? blockersOf(scheduler.engine.pools, run, now) : [],
   };
   if (json) return terminal.out(`${JSON.stringify(summaryJson(facts))}\n`);
   const log = (task: TaskId, attempt: number): string => state.log(run.manifest.id, task, attempt);

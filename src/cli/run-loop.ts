@@ -3,6 +3,7 @@ import type { Scheduler } from "../app/scheduler.ts";
 import type { Run } from "../domain/run.ts";
 import { millis } from "../domain/time.ts";
 import { openDisplay, showReport } from "./run-display.ts";
+import { openDoor } from "./run-door.ts";
 import type { Display, GoOn } from "./run-work.ts";
 
 const EXIT = { succeeded: 0, failed: 1, stalled: 3, interrupted: 130 } as const;
@@ -14,6 +15,7 @@ export async function goOn(work: GoOn): Promise<number> {
   const display = openDisplay(work);
   const stopListening = engine.listen((events) => display.events(events));
   const interrupts = hearInterrupts(scheduler, display);
+  const door = openDoor(work, (text) => display.notice(text));
   try {
     if (opened.how !== "finished") {
       await engine.takeRequests();
@@ -21,6 +23,7 @@ export async function goOn(work: GoOn): Promise<number> {
     }
   } finally {
     interrupts.close();
+    await door.close();
     stopListening();
     display.close();
   }

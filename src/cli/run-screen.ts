@@ -22,7 +22,7 @@ const CLEAR_BELOW = "\x1b[0J";
 const CLEAR_LINE = "\x1b[K";
 const up = (lines: number): string => (lines === 0 ? "" : `\x1b[${lines}A`);
 
-export function openScreen({ scheduler, state, opened, context, workers, since }: GoOn): Display {
+export function openScreen({ scheduler, state, opened, context, config, since }: GoOn): Display {
   const { clock, engine } = scheduler;
   const { terminal } = context;
   const { run } = opened;
@@ -37,7 +37,7 @@ export function openScreen({ scheduler, state, opened, context, workers, since }
 
   const forecastAt = (now: Instant): Forecast | undefined => {
     if (guess === undefined || now >= later(guess.at, FORECAST_EVERY))
-      guess = { at: now, forecast: forecast(run, workers, now) };
+      guess = { at: now, forecast: forecast(run, config.workers, now) };
     return guess.forecast;
   };
 
@@ -50,7 +50,7 @@ export function openScreen({ scheduler, state, opened, context, workers, since }
       since,
       recent,
       lastLineOf,
-      waitOf: waitsIn(engine.dispatcher, run, now),
+      waitOf: waitsIn(engine.pools, run, now),
       stopping: said !== undefined,
       ...(expected !== undefined && { forecast: expected }),
     });

@@ -1,4 +1,5 @@
 /** What the parts of `rota run` share: the work at hand, and the way it is shown. */
+import type { Config } from "../app/config.ts";
 import type { Scheduler } from "../app/scheduler.ts";
 import type { StateDir } from "../app/state.ts";
 import type { Opened } from "../app/submit.ts";
@@ -12,7 +13,7 @@ export interface GoOn {
   readonly opened: Opened;
   readonly context: Context;
   readonly json: boolean;
-  readonly workers: number;
+  readonly config: Config;
   /** When this command took the run up. */
   readonly since: Instant;
 }

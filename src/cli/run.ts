@@ -22,7 +22,7 @@ export const run: RunCommand = async (input, context) => {
   await using scheduler = await openScheduler({ config, state, executor, command: `rota run ${file}` });
   const since = scheduler.clock.now();
   const opened = await openRun(scheduler, loaded, input.flag("resume"));
-  return await goOn({ scheduler, state, opened, context, json: input.flag("json"), workers: config.workers, since });
+  return await goOn({ scheduler, state, opened, context, json: input.flag("json"), config, since });
 };
 
 const flagsOf = (input: Input) => {

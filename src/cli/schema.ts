@@ -1,8 +1,17 @@
-/** `rota schema`: the JSON Schema of a plan. */
-import { planJsonSchema } from "../app/plan-file.ts";
+/** `rota schema`: the JSON Schema of a plan or of the configuration, or the API as an OpenAPI document. */
 import type { Run } from "./command.ts";
 
-export const run: Run = async (_, { terminal }) => {
-  terminal.out(`${JSON.stringify(planJsonSchema(), null, 2)}\n`);
+export const run: Run = async (input, { terminal }) => {
+  const schema = await SCHEMAS[(input.arguments[0] ?? "plan") as keyof typeof SCHEMAS]();
+  terminal.out(`${JSON.stringify(schema, null, 2)}\n`);
   return 0;
 };
+
+const SCHEMAS = {
+  plan: async () => (await import("../app/plan-file.ts")).planJsonSchema(),
+  config: async () => (await import("../app/config.ts")).configJsonSchema(),
+  openapi: async () => {
+    const [{ openApi }, { ROUTES }] = await Promise.all([import("../wire/openapi.ts"), import("../wire/routes.ts")]);
+    return openApi(ROUTES);
+  },
+} as const;

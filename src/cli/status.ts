@@ -31,7 +31,7 @@ async function oneRun(reader: Reader, input: Input, context: Context): Promise<s
 async function viewOf(reader: Reader, name: string | undefined): Promise<StatusView> {
   const found = await loadRun(reader, await findRun(reader, name));
   const scheduler = await reader.scheduler();
-  const { waitOf, resources } = await whatWaits(reader, found);
+  const { waitOf, resources, sessions } = await whatWaits(reader, found);
   const owner = scheduler && {
     pid: scheduler.process.pid,
     host: scheduler.host,
@@ -44,6 +44,8 @@ async function viewOf(reader: Reader, name: string | undefined): Promise<StatusV
     ...(owner !== undefined && { owner }),
     waitOf,
     resources,
+    sessions,
+    pauses: await reader.store.pauses(),
     logOf: (task, attempt) => reader.state.log(found.manifest.id, task, attempt),
     newest: await isNewest(reader, found),
   });
@@ -51,7 +53,7 @@ async function viewOf(reader: Reader, name: string | undefined): Promise<StatusV
 
 /** Where everything has ended nothing waits, and the dispatcher need not be loaded. */
 async function whatWaits(reader: Reader, found: RunState): Promise<Waits> {
-  if (found.status.state === "finished") return { waitOf: () => undefined, resources: [] };
+  if (found.status.state === "finished") return { waitOf: () => undefined, resources: [], sessions: [] };
   const { explainWaits } = await import("../app/explain-run.ts");
   return explainWaits(reader, found);
 }

@@ -2,7 +2,7 @@
 import type { TaskNews } from "../domain/event.ts";
 import type { Run } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
-import { laneOf, type Task } from "../domain/task.ts";
+import { isTerminal, laneOf, type Task } from "../domain/task.ts";
 import { between, type Instant } from "../domain/time.ts";
 import type { Candidate } from "./queue.ts";
 import type { Holding } from "./site.ts";
@@ -47,8 +47,9 @@ export class Behind {
     return released.map(({ candidate }) => candidate);
   }
 
+  /** About a task that has ended meanwhile nothing more is said. */
   takeNotices(): readonly Notice[] {
-    const notices = this.#notices;
+    const notices = this.#notices.filter(({ task }) => !isTerminal(task.status.state));
     this.#notices = [];
     return notices;
   }

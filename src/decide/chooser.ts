@@ -1,6 +1,7 @@
 /** The best of a lane: over all runs, those first who have had the least. */
 import type { RunNo } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
+import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Behind } from "./behind.ts";
 import type { Breakers } from "./breakers.ts";
@@ -11,6 +12,7 @@ import type { Candidate, RunQueue } from "./queue.ts";
 import type { Shadow } from "./reservation.ts";
 import type { Reserved } from "./reserved.ts";
 import { fits, refilledAt } from "./room.ts";
+import type { Shape } from "./shapes.ts";
 import type { Site } from "./site.ts";
 
 export interface ChooserDeps {
@@ -29,6 +31,16 @@ interface Skipped {
   readonly passed: Candidate | undefined;
 }
 
+/** For whom a task is sought, when not for anybody: only these runs and shapes are looked at. */
+export interface Seeker {
+  readonly sees: (shape: Shape) => boolean;
+  readonly run?: RunNo;
+  /** Only these lanes. */
+  readonly lanes?: readonly Priority[];
+  /** Whether this one may go: asked of every task in turn, so it is left out where everything may. */
+  readonly passes?: (task: Task) => boolean;
+}
+
 export class Chooser {
   readonly #deps: ChooserDeps;
   /** When the first of the rates that somebody waits for will have filled up enough. */
@@ -38,16 +50,18 @@ export class Chooser {
     this.#deps = deps;
   }
 
-  best(lane: Priority, shadow: Shadow | undefined, now: Instant): Candidate | undefined {
+  best(lane: Priority, shadow: Shadow | undefined, now: Instant, seeker?: Seeker): Candidate | undefined {
     const { fairness, queueOf, reserved } = this.#deps;
     const skipped: Skipped[] = [];
     for (const no of fairness.order(lane, now)) {
+      if (seeker?.run !== undefined && seeker.run !== no) continue;
       const queue = queueOf(no);
-      const { best, passed } = queue === undefined ? {} : this.#bestOfRun(queue, lane, shadow, now);
+      const { best, passed } = queue === undefined ? {} : this.#bestOfRun(queue, lane, shadow, now, seeker);
       if (best === undefined) skipped.push({ no, passed });
       else {
-        // While room is kept for somebody, not going says nothing about a run.
-        if (reserved.current(now) === undefined) for (const each of skipped) this.#judge(each, best, now);
+        // While room is kept for somebody, not going says nothing about a run; nor when only some of its tasks were looked at.
+        if (reserved.current(now) === undefined && seeker === undefined)
+          for (const each of skipped) this.#judge(each, best, now);
         return best;
       }
     }
@@ -55,14 +69,17 @@ export class Chooser {
   }
 
   /** What stands behind somebody's files is put aside until they are done. */
-  #bestOfRun(queue: RunQueue, lane: Priority, shadow: Shadow | undefined, now: Instant) {
+  #bestOfRun(queue: RunQueue, lane: Priority, shadow: Shadow | undefined, now: Instant, seeker: Seeker | undefined) {
     const { reserved, locks, behind, site } = this.#deps;
+    const may = seeker?.passes;
     const passes =
-      shadow === undefined
+      shadow === undefined && may === undefined
         ? undefined
-        : (candidate: Candidate): boolean => reserved.spotsFor(candidate, shadow, now).length > 0;
+        : (candidate: Candidate): boolean =>
+            (shadow === undefined || reserved.spotsFor(candidate, shadow, now).length > 0) &&
+            (may === undefined || may(candidate.task));
     for (;;) {
-      const choice = queue.best(lane, (first) => this.#fits(first, now), passes);
+      const choice = queue.best(lane, (first) => this.fits(first, now), passes, seeker?.sees);
       const { best, passed } = choice;
       const hazard = best && (locks.conflict(best.run, best.task) ?? reserved.hazard(best.run, best.task, now));
       if (best === undefined || hazard === undefined) {
@@ -75,7 +92,21 @@ export class Chooser {
     }
   }
 
-  #fits({ shape }: Candidate, now: Instant): boolean {
+  /** Whether this one may go to whoever seeks: what `best` asks, of one that stands in no queue. */
+  mayGo(candidate: Candidate, { sees, run: only, lanes, passes }: Seeker, now: Instant): boolean {
+    const { reserved, locks } = this.#deps;
+    const { run, task, shape, status, lane } = candidate;
+    const isSought =
+      sees(shape) &&
+      (only === undefined || only === run.no) &&
+      lanes?.includes(lane) !== false &&
+      passes?.(task) !== false;
+    if (!isSought || status.notBefore > now || !this.fits(candidate, now)) return false;
+    return (locks.conflict(run, task) ?? reserved.hazard(run, task, now)) === undefined;
+  }
+
+  /** Whether there is room for it anywhere, and its service is there. */
+  fits({ shape }: Candidate, now: Instant): boolean {
     if (!this.#isServed(shape.provider, now)) return false;
     if (!fits(shape.own, now)) {
       const at = refilledAt(shape.own, now);

@@ -2,34 +2,44 @@
 import type { DispatchEvidence } from "../domain/event.ts";
 import { type History, NO_HISTORY } from "../domain/history.ts";
 import type { WorkerId } from "../domain/ids.ts";
-import type { Run, RunNo } from "../domain/run.ts";
-import type { Priority } from "../domain/spec.ts";
-import { isHeld, laneOf, type Ready, type Task } from "../domain/task.ts";
-import { between, earliest, type Instant, later, millis } from "../domain/time.ts";
+import type { Run } from "../domain/run.ts";
+import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
+import { isHeld, laneOf, type Task } from "../domain/task.ts";
+import { between, earliest, type Instant } from "../domain/time.ts";
 import type { Change } from "../domain/world.ts";
-import { Heap } from "../std/heap.ts";
 import { invariant } from "../std/invariant.ts";
-import { laneAbove, PATIENCE, type Patience, Tally, WaitingLines } from "./aging.ts";
-import { Behind, type Notice } from "./behind.ts";
-import { Breakers } from "./breakers.ts";
-import { Chooser } from "./chooser.ts";
-import { type Estimates, estimate } from "./estimates.ts";
+import { PATIENCE, type Patience, Tally } from "./aging.ts";
+import type { Notice } from "./behind.ts";
+import { firstRanks } from "./both-ends.ts";
+import type { Breakers } from "./breakers.ts";
+import { Chooser, type Seeker } from "./chooser.ts";
+import { Commons } from "./commons.ts";
+import { estimate } from "./estimates.ts";
 import { Fairness } from "./fairness.ts";
 import { type LanePolicy, Lanes } from "./lanes.ts";
-import { type Hazard, Locks } from "./locks.ts";
+import type { Hazard, Locks } from "./locks.ts";
 import { bestSpot, type Node, type NodeSpec, type Spot } from "./nodes.ts";
 import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workersAllowed } from "./pressure.ts";
-import { type Candidate, type Mark, RunQueue } from "./queue.ts";
+import { type Candidate, RunQueue } from "./queue.ts";
 import { upwardRanks } from "./rank.ts";
-import { NEVER, type Shadow } from "./reservation.ts";
+import type { Shadow } from "./reservation.ts";
 import { Reserved } from "./reserved.ts";
 import { fits, type Pot } from "./room.ts";
-import { type Shape, Shapes } from "./shapes.ts";
+import type { Roster } from "./roster.ts";
+import { RunBooks } from "./run-books.ts";
+import { Shapes } from "./shapes.ts";
 import { type Holding, Site } from "./site.ts";
+import { Waiting } from "./waiting.ts";
 
 /** The first three describe this machine. */
 export interface DispatcherOptions extends Omit<NodeSpec, "name"> {
   readonly others?: readonly NodeSpec[];
+  /** Only tasks of this pool; all when absent. */
+  readonly pool?: string;
+  /** The sessions of the pool, where it is one of sessions. */
+  readonly roster?: Roster;
+  /** What this pool shares with others. */
+  readonly commons?: Commons;
   readonly patience?: Patience;
   readonly priorities?: LanePolicy;
 }
@@ -41,37 +51,44 @@ export interface Assignment {
   readonly evidence: DispatchEvidence;
 }
 
-/** What the dispatcher keeps about a run. */
-interface RunPlace {
-  readonly run: Run;
-  readonly queue: RunQueue;
-  readonly shapes: Shapes;
-  readonly estimates: Estimates;
-  ranks: Float64Array;
-}
-
-export class Dispatcher {
+export class Dispatcher extends RunBooks {
   readonly #patience: Patience;
   readonly #site: Site;
   readonly #lanes: Lanes;
   readonly #fairness = new Fairness();
-  readonly #locks = new Locks();
-  readonly #breakers = new Breakers();
-  readonly #lines = new WaitingLines();
-  readonly #behind = new Behind();
+  readonly #commons: Commons;
+  readonly #locks: Locks;
+  readonly #breakers: Breakers;
+  readonly #pool: string | undefined;
+  readonly roster: Roster | undefined;
+  /** Sessions for which alone some task is. */
+  readonly owners = new Set<string>();
   readonly #given = new Tally();
-  readonly #places = new Map<RunNo, RunPlace>();
-  readonly #candidates = new Map<Task, Candidate>();
-  /** Backing off: ready, but not yet. */
-  readonly #delayed = new Heap<Candidate>((a, b) => a.status.notBefore < b.status.notBefore);
+  /** Everybody who is ready. */
+  readonly ready: Waiting;
   readonly #reserved: Reserved;
   readonly #chooser: Chooser;
   #pressure: Pressure = NO_PRESSURE;
 
   constructor(options: DispatcherOptions) {
+    super();
     this.#patience = options.patience ?? PATIENCE;
     this.#lanes = new Lanes(options.priorities ?? "shares");
-    this.#site = new Site([{ name: "local", ...options }, ...(options.others ?? [])]);
+    this.#pool = options.pool;
+    this.roster = options.roster;
+    this.#commons = options.commons ?? new Commons();
+    this.#locks = this.#commons.locks;
+    this.#breakers = this.#commons.breakers;
+    this.#site = new Site([{ name: "local", ...options }, ...(options.others ?? [])], this.#commons.shared);
+    this.ready = new Waiting({
+      queueOf: (no) => this.queueOf(no),
+      rankOf: (run, task) => this.rank(run, task),
+      shapeOf: (run, task) => this.shapeOf(run, task),
+      isPossible: (shape) => this.isPossible(shape),
+      fairness: this.#fairness,
+      given: this.#given,
+      patience: this.#patience,
+    });
     this.#reserved = new Reserved({
       site: this.#site,
       locks: this.#locks,
@@ -81,10 +98,10 @@ export class Dispatcher {
       until: (run, task, since) => this.until(run, task, since),
     });
     this.#chooser = new Chooser({
-      queueOf: (no) => this.#places.get(no)?.queue,
+      queueOf: (no) => this.queueOf(no),
       fairness: this.#fairness,
       reserved: this.#reserved,
-      behind: this.#behind,
+      behind: this.ready.behind,
       locks: this.#locks,
       breakers: this.#breakers,
       site: this.#site,
@@ -93,42 +110,51 @@ export class Dispatcher {
 
   /** Takes a run up: its tasks as they are now, and what earlier runs have shown of them. */
   admit(run: Run, history: History = NO_HISTORY): void {
-    this.#site.join(run);
+    this.#commons.join(run);
     const specs = run.tasks.map(({ spec }) => spec);
     const estimates = estimate(specs, ({ id }) => history.durations.get(id), history.error);
-    const ranks = upwardRanks(run.graph, estimates.costs);
     const shapes = new Shapes(run, this.#site.shared, this.#site.nodes);
-    this.#places.set(run.no, { run, queue: new RunQueue(), shapes, estimates, ranks });
+    // The workers here say nothing about how long the tasks of other pools will take to get through.
+    const isMixed = run.tasks.some((task) => !this.#isMine(task));
+    const ranks =
+      isMixed || this.roster !== undefined
+        ? upwardRanks(run.graph, estimates.costs)
+        : firstRanks(run, estimates, shapes, this.#site);
+    this.keep({ run, queue: new RunQueue(), shapes, estimates, ranks });
     this.#fairness.join(run);
-    this.#lines.join(run.no);
+    this.ready.lines.join(run.no);
     for (const task of run.tasks) {
       const { status } = task;
-      if (status.state === "ready") this.#enter(run, task, status, status.since);
+      if (!this.#isMine(task)) continue;
+      this.#owned(task);
+      if (status.state === "ready") this.ready.enter(run, task, status, status.since);
       if (isHeld(status)) this.#occupy(run, task, status.lease.worker, laneOf(task), status.since);
     }
   }
 
   /** Lets go of a run that has ended. */
   dismiss(run: Run): void {
-    this.#places.delete(run.no);
+    this.drop(run);
     this.#fairness.leave(run);
-    this.#lines.leave(run.no);
+    this.ready.lines.leave(run.no);
     this.#site.leave(run);
-  }
-
-  knows(run: Run): boolean {
-    return this.#places.has(run.no);
+    this.#commons.leave(run);
   }
 
   observe({ run, task, from, to, cause }: Change): void {
-    if (!this.knows(run)) return;
-    const before = this.#candidates.get(task);
+    if (!this.#isMine(task) || !this.knows(run)) {
+      // Somebody of another pool, and perhaps of a run that is not known here, may have held files that are waited for here.
+      if (isHeld(from) && !isHeld(to)) this.ready.wakeBehind(task, cause.at);
+      return;
+    }
+    if (cause.kind === "edited") this.#owned(task);
+    const before = this.ready.get(task);
     const isKeptFor = before !== undefined && this.#reserved.is(before);
     if (from.state === "ready") this.#leave(task, cause.at);
     if (isHeld(from) && !isHeld(to)) this.#yield(task, { run, task, from, to, cause });
     if (!isHeld(from) && isHeld(to)) this.#seize(run, task, { run, task, from, to, cause });
     if (to.state !== "ready") return;
-    const entered = this.#enter(run, task, to, cause.at);
+    const entered = this.ready.enter(run, task, to, cause.at);
     if (from.state !== "ready" || entered === undefined) return;
     // It only moved up: what it has waited for so far counts.
     entered.passedSince = before?.passedSince;
@@ -140,44 +166,91 @@ export class Dispatcher {
     this.#pressure = pressure;
   }
 
-  /** Those who have waited too long move up. To be asked for before each round of `next`. */
+  /** Those who have waited too long move up. To be asked for in each turn, whether or not anybody seeks: what was due is not due again. */
   age(now: Instant): readonly Notice[] {
-    const markOf = (lane: Priority): Mark => this.#given.above(lane, now);
-    return this.#lines.overdue(this.#waits, markOf, this.#patience).map(({ run, task, lane, status }) => ({
-      run,
-      task,
-      news: { kind: "aged_boost", from: lane, to: laneAbove(lane), waitedMs: between(status.since, now) },
-    }));
+    this.ready.undelay(now);
+    if ((this.#chooser.refill ?? now) <= now) this.#chooser.refill = undefined;
+    return this.ready.age(now);
   }
 
   /** What was noticed since the last time. */
   takeNotices(): readonly Notice[] {
-    return this.#behind.takeNotices();
+    return this.ready.behind.takeNotices();
+  }
+
+  /** Looks at everybody who waits again: what is on hold has changed. */
+  review(now: Instant): void {
+    this.ready.wakeBehind(this.#reserved.drop(), now);
+    this.ready.review(now);
   }
 
   /** The next assignment, or nothing when nothing that is ready fits what is free. */
   next(now: Instant): Assignment | undefined {
-    this.#undelay(now);
-    this.#chooser.refill = undefined;
-    this.#wakeBehind(this.#reserved.dropIdle(now), now);
+    const found = this.#choose(now);
+    const worker = found?.spot.node.next(found.candidate.task.lostBy);
+    return found && worker && this.#assign(found.candidate, worker, now);
+  }
+
+  /** The next assignment for this worker and nobody else: what is kept for it first. */
+  nextFor(worker: WorkerId, seeker: Seeker, now: Instant): Assignment | undefined {
+    if (!this.#site.isIdle(worker)) return undefined;
+    const kept = this.ready.aside.offeredTo(worker).find((each) => this.#mayGo(each, seeker, now));
+    const candidate = kept ?? this.#choose(now, seeker)?.candidate;
+    return candidate && this.#assign(candidate, worker, now);
+  }
+
+  /** What the worker would be given, without giving it. */
+  peekFor(worker: WorkerId, seeker: Seeker, now: Instant): { readonly run: Run; readonly task: Task } | undefined {
+    return this.#site.isIdle(worker) ? this.#choose(now, seeker)?.candidate : undefined;
+  }
+
+  /** Whether the worker could be given anything. */
+  isIdle(worker: WorkerId): boolean {
+    return this.#site.isIdle(worker);
+  }
+
+  /** This task for this worker, if it may have it now. */
+  exactFor(worker: WorkerId, seeker: Seeker, task: Task, now: Instant): Assignment | undefined {
+    this.ready.undelay(now);
+    const candidate = this.ready.get(task);
+    if (candidate === undefined || !this.#site.isIdle(worker)) return undefined;
+    const { offer } = task;
+    const isKeptFromIt = offer !== undefined && offer.session !== worker && offer.until >= now;
+    if (isKeptFromIt || this.ready.aside.pauses.of(candidate.run, task) !== undefined) return undefined;
+    return this.#mayGo(candidate, seeker, now) ? this.#assign(candidate, worker, now) : undefined;
+  }
+
+  #mayGo(candidate: Candidate, seeker: Seeker, now: Instant): boolean {
+    if (this.out >= this.allowed || this.defers(candidate.lane, now)) return false;
+    return this.#chooser.mayGo(candidate, seeker, now);
+  }
+
+  #assign({ run, task, status, rank, lane }: Candidate, worker: WorkerId, now: Instant): Assignment {
+    this.#given.add(lane);
+    return { run, task, worker, evidence: { lane, rank: Math.round(rank), waitedMs: between(status.since, now) } };
+  }
+
+  #choose(now: Instant, seeker?: Seeker): { readonly candidate: Candidate; readonly spot: Spot } | undefined {
+    const lanes = seeker?.lanes ?? PRIORITIES;
+    this.ready.undelay(now);
+    // Whoever seeks for one looks at some shapes only: what others wait for stays known.
+    if (seeker === undefined) this.#chooser.refill = undefined;
+    this.ready.wakeBehind(this.#reserved.dropIdle(now), now);
     if (this.idle === 0 || this.out >= this.allowed) return undefined;
     const shadow = this.#reserved.shadow(now);
     const found = new Map<Priority, Candidate>();
     const lane = this.#lanes.pick((each) => {
-      if (this.defers(each, now)) return false;
-      const candidate = this.#chooser.best(each, shadow, now);
+      if (!lanes.includes(each) || this.defers(each, now)) return false;
+      const candidate = this.#chooser.best(each, shadow, now, seeker);
       if (candidate !== undefined) found.set(each, candidate);
       return candidate !== undefined;
     });
     const candidate = lane === undefined ? undefined : found.get(lane);
     const spot = candidate && this.#spotFor(candidate, shadow, now);
     this.#reserved.settle();
-    if (lane === undefined || candidate === undefined) return undefined;
-    const { run, task, status, rank } = candidate;
-    const worker = spot?.node.next(task.lostBy);
-    invariant(worker !== undefined, "a task that was chosen has a place to go");
-    this.#given.add(lane);
-    return { run, task, worker, evidence: { lane, rank: Math.round(rank), waitedMs: between(status.since, now) } };
+    if (candidate === undefined) return undefined;
+    invariant(spot !== undefined, "a task that was chosen has a place to go");
+    return { candidate, spot };
   }
 
   #spotFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): Spot | undefined {
@@ -188,63 +261,25 @@ export class Dispatcher {
 
   /** The next moment at which something may go that cannot now: a back-off, a rate or a breaker. */
   nextWake(now: Instant): Instant | undefined {
-    return earliest(this.#delayed.peek()?.status.notBefore, this.#chooser.refill, this.#breakers.nextTrial(now));
+    return earliest(this.ready.nextWake, this.#chooser.refill, this.#breakers.nextTrial(now));
   }
 
   /** Whether some ready task of the run could go now or later by itself. */
   canMove(run: Run): boolean {
-    for (const candidate of this.#candidates.values()) {
+    for (const candidate of this.ready.values()) {
       if (candidate.run === run && this.isPossible(candidate.shape)) return true;
     }
     return false;
   }
 
-  /** Whether there is anything that could ever take a task of this shape. */
-  isPossible({ spots, own }: Shape): boolean {
-    return spots.length > 0 && own.every(({ pot, amount }) => amount <= pot.capacity);
-  }
-
   /** Capabilities that no node has all of. */
   missing(requires: readonly string[]): readonly string[] {
-    return this.#site.missing(requires);
-  }
-
-  shapeOf(run: Run, task: Task): Shape {
-    const place = this.#places.get(run.no);
-    invariant(place !== undefined, "the run was admitted");
-    return place.shapes.of(task.spec);
+    return this.roster?.missing(requires) ?? this.#site.missing(requires);
   }
 
   /** Whose files stand in the way: those of a task that is out, or of one for which they are reserved. */
   hazard(run: Run, task: Task, now: Instant): Hazard | undefined {
     return this.#locks.conflict(run, task) ?? this.#reserved.hazard(run, task, now);
-  }
-
-  rank(run: Run, task: Task): number {
-    return this.#places.get(run.no)?.ranks[task.no] ?? 0;
-  }
-
-  estimates(run: Run): Estimates | undefined {
-    return this.#places.get(run.no)?.estimates;
-  }
-
-  /** Orders the run by other ranks from now on. */
-  rerank(run: Run, ranks: Float64Array): void {
-    const place = this.#places.get(run.no);
-    if (place === undefined) return;
-    place.ranks = ranks;
-    place.queue.rerank(({ no }) => ranks[no] ?? 0);
-  }
-
-  /** The run, where there is only one. */
-  get soleRun(): Run | undefined {
-    const [first, second] = this.#places.values();
-    return second === undefined ? first?.run : undefined;
-  }
-
-  /** What of the run could go if there were room for it, in no particular order. */
-  waiting(run: Run): Iterable<Candidate> {
-    return this.#places.get(run.no)?.queue.values() ?? [];
   }
 
   get idle(): number {
@@ -265,7 +300,7 @@ export class Dispatcher {
 
   /** How many may be out at once, under this pressure. */
   get allowed(): number {
-    return workersAllowed(this.mode, this.workers);
+    return this.mode === "normal" ? Number.POSITIVE_INFINITY : workersAllowed(this.mode, this.#site.slots);
   }
 
   /** How many are out. */
@@ -278,8 +313,22 @@ export class Dispatcher {
     const { dispatches } = PRESSURE_POLICY[this.mode];
     if (dispatches.includes(lane)) return false;
     if (this.out > 0) return true;
-    for (const { queue } of this.#places.values()) if (dispatches.some((each) => !queue.isEmpty(each))) return true;
-    return this.#delayed.values().some((each) => each.status.notBefore <= now && dispatches.includes(each.lane));
+    for (const queue of this.queues()) if (dispatches.some((each) => !queue.isEmpty(each))) return true;
+    return this.ready.isDue(dispatches, now);
+  }
+
+  /** On its own it answers for every task. */
+  of(): Dispatcher {
+    return this;
+  }
+
+  /** A worker came to a pool whose workers come and go, or left it. */
+  enrol(worker: WorkerId, slots: number): void {
+    this.#site.nodes[0]?.enrol(worker, slots);
+  }
+
+  dismissWorker(worker: WorkerId): void {
+    this.#site.nodes[0]?.dismiss(worker);
   }
 
   get nodes(): readonly Node[] {
@@ -295,12 +344,6 @@ export class Dispatcher {
     return this.#reserved;
   }
 
-  /** When a task that went then would be back; never, as far as anybody knows, when that is not known. */
-  until(run: Run, task: Task, since: Instant): Instant {
-    const estimates = this.#places.get(run.no)?.estimates;
-    return estimates?.known ? later(since, millis(estimates.costs[task.no] as number)) : NEVER;
-  }
-
   /** Every task that is out now, of every run. */
   held(): Iterable<Holding> {
     return this.#site.held();
@@ -314,37 +357,9 @@ export class Dispatcher {
     return this.defers(lane, now) || (shape.provider !== undefined && !this.#breakers.admits(shape.provider, now));
   }
 
-  #enter(run: Run, task: Task, status: Ready, now: Instant): Candidate | undefined {
-    const place = this.#places.get(run.no);
-    if (place === undefined) return undefined;
-    const lane = laneOf(task);
-    const rank = place.ranks[task.no] ?? 0;
-    const shape = place.shapes.of(task.spec);
-    const entered = this.#given.above(lane, status.notBefore > now ? status.notBefore : now);
-    const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, entered, passedSince: undefined };
-    this.#candidates.set(task, candidate);
-    // What nobody can do stands in nobody's way.
-    if (!this.isPossible(shape)) return candidate;
-    if (status.notBefore > now) this.#delayed.push(candidate);
-    else this.#line(candidate, now);
-    return candidate;
-  }
-
-  #line(candidate: Candidate, now: Instant): void {
-    this.#fairness.queue(candidate.run, candidate.lane, now);
-    this.#lines.add(candidate);
-    this.#places.get(candidate.run.no)?.queue.add(candidate);
-  }
-
   #leave(task: Task, now: Instant): void {
-    const candidate = this.#candidates.get(task);
-    if (candidate === undefined) return;
-    this.#candidates.delete(task);
-    if (this.#reserved.is(candidate)) this.#wakeBehind(this.#reserved.drop(), now);
-    if (!this.isPossible(candidate.shape)) return;
-    if (this.#delayed.values()[candidate.place] === candidate) return this.#delayed.remove(candidate);
-    this.#fairness.unqueue(candidate.run, candidate.lane);
-    this.#places.get(candidate.run.no)?.queue.remove(candidate);
+    const left = this.ready.leave(task);
+    if (left !== undefined && this.#reserved.is(left)) this.ready.wakeBehind(this.#reserved.drop(), now);
   }
 
   #seize(run: Run, task: Task, { to, cause }: Change): void {
@@ -371,22 +386,14 @@ export class Dispatcher {
     this.#fairness.end(run, ways, shape.share, between(since, cause.at), cause.at);
     if (shape.provider !== undefined) this.#breakers.returned(shape.provider, task, cause);
     this.#locks.release(task);
-    this.#wakeBehind(task, cause.at);
+    this.ready.wakeBehind(task, cause.at);
   }
 
-  #wakeBehind(holder: Task | undefined, now: Instant): void {
-    if (holder === undefined) return;
-    for (const candidate of this.#behind.release(holder, this.#waits, now)) {
-      this.#places.get(candidate.run.no)?.queue.add(candidate);
-    }
+  #owned({ spec: { session } }: Task): void {
+    if (session !== undefined) this.owners.add(session);
   }
 
-  readonly #waits = (candidate: Candidate): boolean => this.#candidates.get(candidate.task) === candidate;
-
-  #undelay(now: Instant): void {
-    for (let top = this.#delayed.peek(); top !== undefined && top.status.notBefore <= now; top = this.#delayed.peek()) {
-      this.#delayed.pop();
-      this.#line(top, now);
-    }
+  #isMine({ spec }: Task): boolean {
+    return this.#pool === undefined || poolOf(spec) === this.#pool;
   }
 }

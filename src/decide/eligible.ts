@@ -6,6 +6,8 @@ import type { Excess, RateShortage, Shortage, Wait } from "../domain/explanation
 import type { WorkerId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
+import type { Session } from "../domain/session.ts";
+import { poolOf } from "../domain/spec.ts";
 import { type Asked, laneOf, type Task, type TaskState } from "../domain/task.ts";
 import { type Instant, millis } from "../domain/time.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -31,35 +33,48 @@ export interface ExplainContext {
   readonly lastOutcome?: Outcome;
 }
 
+/** Where to ask about a task: the dispatcher of its pool. A dispatcher on its own answers for all. */
+export interface Lines {
+  of(task: Task): Dispatcher;
+}
+
 /** For one worker, or for any when none is named. From what only a person can end to what ends by itself. */
 export function eligible(
-  dispatcher: Dispatcher,
+  lines: Lines,
   run: Run,
   task: Task,
   worker: WorkerId | undefined,
   now: Instant,
   context: ExplainContext = {},
 ): Eligibility {
-  return judge(dispatcher, now, context)(run, task, worker);
+  return judge(lines, now, context)(run, task, worker);
 }
 
 /** As `eligible`, for many tasks at one moment: what they share is looked up once. */
 export function judge(
-  dispatcher: Dispatcher,
+  lines: Lines,
   now: Instant,
   context: ExplainContext = {},
 ): (run: Run, task: Task, worker?: WorkerId) => Eligibility {
-  const moment: Moment = {
-    dispatcher,
-    now,
-    shadow: dispatcher.reservation.shadow(now),
-    reserved: dispatcher.reservation.current(now)?.task,
-    shortages: new Map(),
+  const moments = new Map<Dispatcher, Moment>();
+  const momentOf = (dispatcher: Dispatcher): Moment => {
+    const known = moments.get(dispatcher) ?? {
+      dispatcher,
+      now,
+      shadow: dispatcher.reservation.shadow(now),
+      reserved: dispatcher.reservation.current(now)?.task,
+      suits: new Map(),
+      shortages: new Map(),
+      idles: new Map(),
+    };
+    moments.set(dispatcher, known);
+    return known;
   };
   return (run, task, worker) => {
+    const question = { ...momentOf(lines.of(task)), run, task, worker };
     const [first, ...others] = [
-      ...stateReasons(run, task, now, context),
-      ...(task.status.state === "ready" ? dispatchReasons({ ...moment, run, task, worker }) : []),
+      ...stateReasons(question, context),
+      ...(task.status.state === "ready" ? dispatchReasons(question) : []),
     ];
     return first === undefined ? { ok: true } : { ok: false, reasons: [first, ...others] };
   };
@@ -70,8 +85,12 @@ interface Moment {
   readonly now: Instant;
   readonly shadow: Shadow | undefined;
   readonly reserved: Task | undefined;
+  /** The sessions whose work tasks of one shape are. */
+  readonly suits: Map<Shape, readonly Session[]>;
   /** What tasks of one shape are short of on any node. */
   readonly shortages: Map<Shape, readonly Shortage[]>;
+  /** How many of the sessions whose work tasks of one shape are have nothing to do. */
+  readonly idles: Map<Shape, number>;
 }
 interface Question extends Moment {
   readonly run: Run;
@@ -80,8 +99,9 @@ interface Question extends Moment {
 }
 
 /** What the task's own state says. */
-function stateReasons(run: Run, task: Task, now: Instant, { paused, lastOutcome }: ExplainContext): readonly Reason[] {
-  const { status, spec } = task;
+function stateReasons(question: Question, { paused, lastOutcome }: ExplainContext): readonly Reason[] {
+  const { dispatcher, run, task, worker, now } = question;
+  const { status, spec, offer } = task;
   switch (status.state) {
     case "blocked": {
       const closed: readonly Reason[] =
@@ -93,7 +113,10 @@ function stateReasons(run: Run, task: Task, now: Instant, { paused, lastOutcome 
       return [{ reason: "parked", why: status.reason, since: status.at }];
     case "ready":
       return [
-        ...(paused === undefined ? [] : [{ reason: "paused", asked: paused } as const]),
+        ...pausedReason(paused ?? dispatcher.ready.aside.pauses.of(run, task)?.asked),
+        ...(offer === undefined || offer.until < now || offer.session === worker
+          ? []
+          : [{ reason: "offered", ...offer } as const]),
         ...(status.notBefore <= now
           ? []
           : [{ reason: "backing-off", until: status.notBefore, after: lastOutcome } as const]),
@@ -102,6 +125,9 @@ function stateReasons(run: Run, task: Task, now: Instant, { paused, lastOutcome 
       return [{ reason: "state", state: status.state }];
   }
 }
+
+const pausedReason = (asked: Asked | undefined): readonly Reason[] =>
+  asked === undefined ? [] : [{ reason: "paused", asked }];
 
 /** What the dispatcher looks at. A missing worker comes last, since it is everybody's reason. */
 function dispatchReasons(question: Question): readonly Wait[] {
@@ -118,14 +144,31 @@ function dispatchReasons(question: Question): readonly Wait[] {
   ];
 }
 
-function noMatch({ dispatcher, run, worker }: Question, shape: Shape): Wait | undefined {
+function noMatch(question: Question, shape: Shape): Wait | undefined {
+  const { dispatcher, run, worker } = question;
   const { requires, spots, tooMuch } = shape;
+  if (dispatcher.roster !== undefined && spots.length > 0) return noSession(question, shape);
   const at = worker === undefined ? undefined : dispatcher.nodes.find(({ workers }) => workers.has(worker));
   const missing =
     at === undefined ? dispatcher.missing(requires) : requires.filter((each) => !at.capabilities.has(each));
   const isTooSmall = tooMuch.length > 0 || (at !== undefined && spots.every(({ node }) => node !== at));
   if (missing.length === 0 && !isTooSmall) return undefined;
   return { reason: "no-match", missing, tooMuch: tooMuch.map((draw) => excessOf(run, draw)) };
+}
+
+/** Nobody who comes for this pool's work could ever take it, as things are. */
+function noSession(question: Question, shape: Shape): Wait | undefined {
+  const { dispatcher, task } = question;
+  const { roster } = dispatcher;
+  if (roster === undefined || suited(question, shape).length > 0) return undefined;
+  const pool = poolOf(task.spec);
+  return { reason: "no-match", missing: roster.missing(shape.requires), tooMuch: [], pool, sessions: roster.size };
+}
+
+function suited({ dispatcher, worker, suits }: Question, shape: Shape): readonly Session[] {
+  const all = suits.get(shape) ?? [...(dispatcher.roster?.suited(shape) ?? [])];
+  suits.set(shape, all);
+  return worker === undefined ? all : all.filter(({ profile }) => profile.id === worker);
 }
 
 const excessOf = (run: Run, { pot, amount }: Draw): Excess => ({
@@ -186,10 +229,9 @@ function shortOf(question: Question, shape: Shape): readonly Wait[] {
     shadow === undefined || reserved === task || !question.dispatcher.reservation.binds(laneOf(task), now)
       ? roomy
       : roomy.filter((spot) => delayed(question, shape, spot, shadow).length === 0);
-  const idle = idleAt(
-    open.map(({ node }) => node),
-    worker,
-  );
+  const sessions = question.dispatcher.roster && suited(question, shape);
+  const nodes = open.map(({ node }) => node);
+  const idle = sessions === undefined ? idleAt(nodes, worker) : idleAmong(question, shape, sessions, nodes);
   if (idle > 0) return [];
   // Kept for another only where somebody is idle; elsewhere it waits for a worker like everybody.
   const kept = roomy.find((spot) => !open.includes(spot) && idleAt([spot.node], worker) > 0);
@@ -203,8 +245,23 @@ function shortOf(question: Question, shape: Shape): readonly Wait[] {
     }));
     return [{ reason: "resources", short, reservedFor: glimpse(reserved) }];
   }
+  if (sessions !== undefined) return [{ reason: "capacity", workers: sessions.length, idle }];
   const workers = worker === undefined ? spots.reduce((sum, { node }) => sum + node.workers.size, 0) : 1;
   return [{ reason: "capacity", workers, idle }];
+}
+
+function idleAmong(
+  { worker, idles }: Question,
+  shape: Shape,
+  sessions: readonly Session[],
+  nodes: readonly Node[],
+): number {
+  if (nodes.length === 0) return 0;
+  const known = worker === undefined ? idles.get(shape) : undefined;
+  if (known !== undefined) return known;
+  const idle = sessions.filter(({ profile, state }) => state === "idle" && idleAt(nodes, profile.id) > 0).length;
+  if (worker === undefined) idles.set(shape, idle);
+  return idle;
 }
 
 function idleAt(nodes: readonly Node[], worker: WorkerId | undefined): number {

@@ -5,7 +5,7 @@ import { type Run, remaining, taskOf } from "../domain/run.ts";
 import { isHeld, type Status, type Task } from "../domain/task.ts";
 import { type Instant, later, millis } from "../domain/time.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import { type Eligibility, type ExplainContext, eligible, judge, named, type Reason } from "./eligible.ts";
+import { type Eligibility, type ExplainContext, eligible, judge, type Lines, named, type Reason } from "./eligible.ts";
 import { expectations } from "./expectations.ts";
 import { glimpse, LISTED_MAX, sinceOf, some } from "./glimpse.ts";
 import { rootOf, rootsOf, unmetNeeds } from "./needs.ts";
@@ -13,13 +13,8 @@ import { fits, freeAt } from "./room.ts";
 import { expectedUnblock } from "./unblock.ts";
 
 /** Everything there is to know about one task. Walks over the run, so it is for one question, not for every task. */
-export function explain(
-  dispatcher: Dispatcher,
-  run: Run,
-  task: Task,
-  now: Instant,
-  context: ExplainContext = {},
-): Explanation {
+export function explain(lines: Lines, run: Run, task: Task, now: Instant, context: ExplainContext = {}): Explanation {
+  const dispatcher = lines.of(task);
   const { spec, status } = task;
   const estimate = expectations(dispatcher, run)(task);
   const wait = waitsOf(dispatcher, run, now, context)(task);
@@ -62,13 +57,13 @@ export function explain(
  * at its end. Each answer costs the task's own edges; what tasks of one shape share is looked up once.
  */
 export function waitsOf(
-  dispatcher: Dispatcher,
+  lines: Lines,
   run: Run,
   now: Instant,
   context: ExplainContext = {},
 ): (task: Task) => Wait | undefined {
-  const judged = judge(dispatcher, now, context);
-  return (task) => waitFrom(judged(run, task), dispatcher);
+  const judged = judge(lines, now, context);
+  return (task) => waitFrom(judged(run, task), lines.of(task));
 }
 
 /** What may go is about to: it waits only for its turn. */
@@ -79,14 +74,9 @@ function waitFrom(eligibility: Eligibility, { workers, idle }: Dispatcher): Wait
 }
 
 /** For every task that remains, what holds it back: the report of a run that cannot go on by itself. */
-export function blockers(
-  dispatcher: Dispatcher,
-  run: Run,
-  now: Instant,
-  context: ExplainContext = {},
-): readonly Blocker[] {
+export function blockers(lines: Lines, run: Run, now: Instant, context: ExplainContext = {}): readonly Blocker[] {
   if (remaining(run) === 0) return [];
-  const waitOf = waitsOf(dispatcher, run, now, context);
+  const waitOf = waitsOf(lines, run, now, context);
   const roots = new Map<TaskNo, TaskNo>();
   const found: Blocker[] = [];
   for (const task of run.tasks) {
@@ -104,23 +94,36 @@ function gatesOf(dispatcher: Dispatcher, run: Run, task: Task, now: Instant, con
   const reasons = eligibility.ok ? [] : eligibility.reasons;
   const isOpen = (reason: WaitReason): boolean => reasons.every((each) => each.reason !== reason);
   return [
-    ...ownGates(run, task, now, context),
+    ...ownGates(dispatcher, run, task, now, context),
     ...pressureGate(dispatcher, isOpen),
     ...serviceGate(dispatcher, run, task, isOpen),
     ...workGates(dispatcher, run, task, now),
     ...reservationGate(dispatcher, task, reasons, now),
-    { gate: "workers", open: dispatcher.idle > 0, idle: dispatcher.idle, total: dispatcher.workers },
+    {
+      gate: "workers",
+      open: dispatcher.idle > 0,
+      idle: dispatcher.idle,
+      total: dispatcher.workers,
+      ...(task.spec.pool !== undefined && { pool: task.spec.pool }),
+    },
   ];
 }
 
-function ownGates(run: Run, task: Task, now: Instant, context: ExplainContext): readonly Gate[] {
+function ownGates(
+  dispatcher: Dispatcher,
+  run: Run,
+  task: Task,
+  now: Instant,
+  context: ExplainContext,
+): readonly Gate[] {
   const { spec, status } = task;
   const gates: Gate[] = [];
   const total = run.graph.needCount(task.no);
   const unmet = unmetNeeds(run, task).length;
   if (total > 0) gates.push({ gate: "needs", open: unmet === 0, met: total - unmet, total });
   if (spec.gate !== undefined) gates.push({ gate: "approval", open: task.approved, prompt: spec.gate });
-  if (context.paused !== undefined) gates.push({ gate: "pause", open: false });
+  if (context.paused !== undefined || dispatcher.ready.aside.pauses.of(run, task) !== undefined)
+    gates.push({ gate: "pause", open: false });
   if (status.state === "ready" && status.notBefore > status.since) {
     gates.push({ gate: "back-off", open: status.notBefore <= now, until: status.notBefore });
   }

@@ -11,7 +11,7 @@ import { rollout } from "./rollout.ts";
 import { fits, freeAt, type Pot } from "./room.ts";
 
 /**
- * `plain`: the longest remaining path first. `rollout`: several orders are tried out first, and the best one is taken. `auto`: that
+ * `plain`: the order a run begins with. `rollout`: several orders are tried out first, and the best one is taken. `auto`: that
  * where earlier runs have shown how far the estimates can be trusted, and tasks are long enough for a thought.
  */
 export const POLICIES = ["plain", "rollout", "auto"] as const;

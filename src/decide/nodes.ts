@@ -10,34 +10,69 @@ export interface NodeSpec {
   readonly workers: readonly WorkerId[];
   readonly capacity: Amounts;
   readonly capabilities: readonly string[];
+  /** Workers come and go, each with capabilities of its own: every task has a place here, and who may take it is asked elsewhere. */
+  readonly open?: boolean;
 }
 
 export class Node {
   readonly name: string;
   readonly room: Room;
   readonly capabilities: ReadonlySet<string>;
-  readonly workers: ReadonlySet<WorkerId>;
+  readonly open: boolean;
+  readonly #workers: Set<WorkerId>;
+  /** How many tasks each of them does at once; one where nothing is said. */
+  readonly #slotsOf = new Map<WorkerId, number>();
   /** Worker slots as something that can run short, like memory. */
   readonly slots: Pot;
-  readonly #idle: WorkerId[];
-  /** How many tasks a worker has: more than one only while several runs are taken up again one after the other. */
+  #idle: WorkerId[];
+  /** How often each worker stands among the idle. */
+  readonly #free = new Map<WorkerId, number>();
+  /** How many tasks a worker has: more than it has slots only while several runs are taken up again one after the other. */
   readonly #load = new Map<WorkerId, number>();
 
-  constructor({ name, workers, capacity, capabilities }: NodeSpec) {
+  constructor({ name, workers, capacity, capabilities, open = false }: NodeSpec) {
     this.name = name;
     this.room = new Room(capacity);
     this.capabilities = new Set(capabilities);
-    this.workers = new Set(workers);
+    this.open = open;
+    this.#workers = new Set(workers);
     this.slots = { name: "workers", capacity: workers.length, free: workers.length, at: instant(0) };
     this.#idle = [...workers].reverse();
+    for (const worker of workers) this.#free.set(worker, 1);
+  }
+
+  get workers(): ReadonlySet<WorkerId> {
+    return this.#workers;
   }
 
   get idle(): number {
     return this.#idle.length;
   }
 
+  /** A worker came that does `slots` tasks at once. */
+  enrol(worker: WorkerId, slots: number): void {
+    if (this.#workers.has(worker)) return;
+    this.#workers.add(worker);
+    this.#slotsOf.set(worker, slots);
+    const free = Math.max(0, slots - (this.#load.get(worker) ?? 0));
+    for (let slot = 0; slot < free; slot++) this.#idle.push(worker);
+    this.#free.set(worker, free);
+    this.slots.capacity += slots;
+    this.slots.free += free;
+  }
+
+  /** A worker is gone. What it has stays out until it is known to be lost. */
+  dismiss(worker: WorkerId): void {
+    if (!this.#workers.delete(worker)) return;
+    this.slots.free -= this.#free.get(worker) ?? 0;
+    this.#idle = this.#idle.filter((each) => each !== worker);
+    this.slots.capacity -= this.#slotsOf.get(worker) ?? 1;
+    this.#free.delete(worker);
+    this.#slotsOf.delete(worker);
+  }
+
   isIdle(worker: WorkerId): boolean {
-    return this.#idle.includes(worker);
+    return (this.#free.get(worker) ?? 0) > 0;
   }
 
   /** The worker that would get the next task; another one than `avoided` if there is any. */
@@ -49,9 +84,10 @@ export class Node {
 
   occupy(worker: WorkerId, draws: readonly Draw[], now: Instant): void {
     this.#load.set(worker, (this.#load.get(worker) ?? 0) + 1);
-    const slot = this.#idle.lastIndexOf(worker);
-    if (slot >= 0) {
-      this.#idle.splice(slot, 1);
+    const free = this.#free.get(worker) ?? 0;
+    if (free > 0) {
+      this.#idle.splice(this.#idle.lastIndexOf(worker), 1);
+      this.#free.set(worker, free - 1);
       this.slots.free--;
     }
     take(draws, now);
@@ -59,9 +95,13 @@ export class Node {
 
   release(worker: WorkerId, draws: readonly Draw[]): void {
     const left = (this.#load.get(worker) ?? 1) - 1;
-    this.#load.set(worker, left);
-    if (left === 0 && this.workers.has(worker)) {
+    if (left > 0) this.#load.set(worker, left);
+    else this.#load.delete(worker);
+    const free = this.#free.get(worker) ?? 0;
+    // Who has more than it has slots, since it came back with fewer, does not get the next one for each that it ends.
+    if (this.#workers.has(worker) && left + free < (this.#slotsOf.get(worker) ?? 1)) {
       this.#idle.push(worker);
+      this.#free.set(worker, free + 1);
       this.slots.free++;
     }
     giveBack(draws);

@@ -3,34 +3,15 @@ import { type TaskNo, taskNo } from "../domain/graph.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { isHeld, isTerminal, type Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
+import { demandsOf } from "./demands.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import type { Draw } from "./room.ts";
-import type { Shape } from "./shapes.ts";
+import type { Course } from "./rollout-play.ts";
 
 /** What runs now comes first; the others follow, each after everything it waits for. */
-export interface Outlook {
-  readonly size: number;
-  /** How many of the tasks are running. */
-  readonly running: number;
+export interface Outlook extends Course {
   /** The numbers of the tasks in their run. */
   readonly numbers: Int32Array;
-  /** How long each is believed to take from now on, in milliseconds. */
-  readonly costs: Float64Array;
-  /** The longest way from the beginning of each to the end. */
-  readonly tails: Float64Array;
-  /** How many of the others each still waits for. */
-  readonly unmet: Int32Array;
-  /** Who waits for a task: `dependents` from `starts[task]` up to `starts[task + 1]`. */
-  readonly starts: Int32Array;
-  readonly dependents: Int32Array;
-  /** How many kinds of things can run short, workers first, how much of each is free, and what each task asks for, task by task. */
-  readonly kinds: number;
-  readonly free: Float64Array;
-  readonly asks: Float64Array;
 }
-
-/** The kind that every task asks one of. */
-const WORKERS = 0;
 
 /** What must be known of a run besides the dispatcher's own books. */
 export interface Prospect {
@@ -74,7 +55,11 @@ export function outlookOf({ run, forward, costs }: Prospect, dispatcher: Dispatc
     dependents: edges,
     ...demandsOf(
       tasks.map((task) => dispatcher.shapeOf(run, task)),
-      dispatcher,
+      {
+        workers: Math.min(dispatcher.idle, dispatcher.allowed - dispatcher.out),
+        pots: dispatcher.pots(),
+        amountIn: ({ free }) => free,
+      },
     ),
   };
 }
@@ -121,27 +106,3 @@ function tailsOf(costs: Float64Array, starts: Int32Array, dependents: Int32Array
   }
   return tails;
 }
-
-/** Several machines are taken for one that has everything they have. What fills up again by itself is taken to last. */
-function demandsOf(shapes: readonly Shape[], dispatcher: Dispatcher): Pick<Outlook, "kinds" | "free" | "asks"> {
-  const kindOf = new Map<string, number>([["workers", WORKERS]]);
-  for (const shape of new Set(shapes)) {
-    for (const { pot } of drawsOf(shape)) if (!kindOf.has(pot.name)) kindOf.set(pot.name, kindOf.size);
-  }
-  const kinds = kindOf.size;
-  const free = new Float64Array(kinds);
-  free[WORKERS] = Math.min(dispatcher.idle, dispatcher.allowed - dispatcher.out);
-  for (const pot of dispatcher.pots()) {
-    const kind = kindOf.get(pot.name);
-    if (kind !== undefined) free[kind] = (free[kind] as number) + pot.free;
-  }
-  const asks = new Float64Array(shapes.length * kinds);
-  for (const [place, shape] of shapes.entries()) {
-    asks[place * kinds + WORKERS] = 1;
-    for (const { pot, amount } of drawsOf(shape)) asks[place * kinds + (kindOf.get(pot.name) as number)] = amount;
-  }
-  return { kinds, free, asks };
-}
-
-const drawsOf = ({ own, spots }: Shape): readonly Draw[] =>
-  [...own, ...(spots[0]?.draws ?? [])].filter(({ pot }) => pot.refill === undefined);

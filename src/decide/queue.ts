@@ -58,20 +58,22 @@ export class RunQueue {
   /**
    * The first of the lane among those that fit, and the first of all when that is another one: it is passed over. Tasks of one
    * shape ask for the same things, so if the first of them does not fit, the others are not asked. Whether one `passes` is its own
-   * affair.
+   * affair. What is not `seen` is as if it were not there.
    */
   best(
     lane: Priority,
     fits: (first: Candidate) => boolean,
     passes?: (candidate: Candidate) => boolean,
+    seen?: (shape: Shape) => boolean,
   ): { readonly best?: Candidate; readonly passed?: Candidate } {
     let best: Candidate | undefined;
     let passed: Candidate | undefined;
-    for (const heap of this.#shapes(lane).values()) {
+    for (const [shape, heap] of this.#shapes(lane)) {
+      if (seen !== undefined && !seen(shape)) continue;
       const first = heap.peek() as Candidate;
       if (best !== undefined && !goesFirst(first, best)) continue;
       if (fits(first)) {
-        const found = passes === undefined ? first : firstOf(heap.values(), passes);
+        const found = passes === undefined || passes(first) ? first : firstOf(heap.values(), passes);
         if (found !== undefined && (best === undefined || goesFirst(found, best))) best = found;
       } else if (passed === undefined || goesFirst(first, passed)) passed = first;
     }
@@ -79,6 +81,12 @@ export class RunQueue {
       ...(best !== undefined && { best }),
       ...(passed !== undefined && (best === undefined || goesFirst(passed, best)) && { passed }),
     };
+  }
+
+  /** Whether anything of a shape waits that is seen. Looks at shapes only, of which there are few. */
+  has(seen: (shape: Shape) => boolean): boolean {
+    for (const shapes of this.#lanes.values()) for (const shape of shapes.keys()) if (seen(shape)) return true;
+    return false;
   }
 
   isEmpty(lane: Priority): boolean {

@@ -1,14 +1,30 @@
 /** Plays what is left of a run through in one order: whatever fits is begun, in that order, whenever something has ended. */
-import type { Outlook } from "./outlook.ts";
+import type { Demands } from "./demands.ts";
+
+/** What is played through: flat arrays by task, so that a play costs microseconds. */
+export interface Course extends Demands {
+  readonly size: number;
+  /** How many of the tasks are running: they are the first ones, and hold what they ask for. */
+  readonly running: number;
+  /** How long each is believed to take from now on, in milliseconds. */
+  readonly costs: Float64Array;
+  /** The longest way from the beginning of each to the end. */
+  readonly tails: Float64Array;
+  /** How many of the others each still waits for. */
+  readonly unmet: Int32Array;
+  /** Who waits for a task: `dependents` from `starts[task]` up to `starts[task + 1]`. */
+  readonly starts: Int32Array;
+  readonly dependents: Int32Array;
+}
 
 export interface Order {
-  /** The tasks of the outlook, the first to go first. */
+  /** The tasks of the course, the first to go first. */
   readonly tasks: Int32Array;
   /** Where in `tasks` each stands. */
   readonly places: Int32Array;
 }
 
-/** The higher rank first; among equals the one that comes first in the outlook. */
+/** The higher rank first; among equals the one that comes first in the course. */
 export function orderBy(ranks: Float64Array): Order {
   const tasks = new Int32Array(ranks.length);
   for (let task = 0; task < tasks.length; task++) tasks[task] = task;
@@ -18,9 +34,9 @@ export function orderBy(ranks: Float64Array): Order {
   return { tasks, places };
 }
 
-/** Plays of one outlook, one after the other, in the same arrays. */
+/** Plays of one course, one after the other, in the same arrays. */
 export class Player {
-  readonly #outlook: Outlook;
+  readonly #course: Course;
   readonly #unmet: Int32Array;
   readonly #free: Float64Array;
   /** Places of the tasks that could begin, in order. */
@@ -29,15 +45,18 @@ export class Player {
   readonly #out: Ends;
   /** The least that any task asks for of each kind: with less than that free, nothing fits. */
   readonly #least: Float64Array;
+  /** When each task ended in the last play, if that was not given up. */
+  readonly ends: Float64Array;
 
-  constructor(outlook: Outlook) {
-    const { size, kinds } = outlook;
-    this.#outlook = outlook;
+  constructor(course: Course) {
+    const { size, kinds } = course;
+    this.#course = course;
     this.#unmet = new Int32Array(size);
     this.#free = new Float64Array(kinds);
     this.#ready = new Int32Array(size);
     this.#out = new Ends(size);
-    this.#least = leastAsked(outlook);
+    this.#least = leastAsked(course);
+    this.ends = new Float64Array(size);
   }
 
   /** How long everything takes in this order. Infinity as soon as it is clear that this is not less than `bound`. */
@@ -55,12 +74,12 @@ export class Player {
   }
 
   #begin({ tasks }: Order): void {
-    const { size, running, costs, unmet, free } = this.#outlook;
+    const { size, running, costs, unmet, free } = this.#course;
     this.#unmet.set(unmet);
     this.#free.set(free);
     this.#out.clear();
     this.#waiting = 0;
-    for (let task = 0; task < running; task++) this.#out.push(task, costs[task] as number);
+    for (let task = 0; task < running; task++) this.#start(task, costs[task] as number);
     for (let at = 0; at < size; at++) {
       const task = tasks[at] as number;
       if (task >= running && unmet[task] === 0) this.#ready[this.#waiting++] = at;
@@ -69,7 +88,7 @@ export class Player {
 
   /** Begins what fits. False when something begins so late that the bound cannot be kept. */
   #dispatch({ tasks }: Order, now: number, bound: number): boolean {
-    const { kinds, asks, costs, tails } = this.#outlook;
+    const { kinds, asks, costs, tails } = this.#course;
     const ready = this.#ready;
     const free = this.#free;
     const waiting = this.#waiting;
@@ -88,7 +107,7 @@ export class Player {
       }
       if (now + (tails[task] as number) >= bound) return false;
       this.#take(task, -1);
-      this.#out.push(task, now + (costs[task] as number));
+      this.#start(task, now + (costs[task] as number));
       hasRoom = this.#hasRoom();
     }
     if (kept < at) ready.copyWithin(kept, at, waiting);
@@ -96,8 +115,13 @@ export class Player {
     return true;
   }
 
+  #start(task: number, end: number): void {
+    this.ends[task] = end;
+    this.#out.push(task, end);
+  }
+
   #end({ places }: Order, task: number): void {
-    const { starts, dependents } = this.#outlook;
+    const { starts, dependents } = this.#course;
     this.#take(task, 1);
     for (let at = starts[task] as number; at < (starts[task + 1] as number); at++) {
       const dependent = dependents[at] as number;
@@ -121,14 +145,14 @@ export class Player {
   }
 
   #take(task: number, sign: 1 | -1): void {
-    const { kinds, asks } = this.#outlook;
+    const { kinds, asks } = this.#course;
     for (let kind = 0, at = task * kinds; kind < kinds; kind++, at++) {
       this.#free[kind] = (this.#free[kind] as number) + sign * (asks[at] as number);
     }
   }
 }
 
-function leastAsked({ size, kinds, asks }: Outlook): Float64Array {
+function leastAsked({ size, kinds, asks }: Course): Float64Array {
   const least = new Float64Array(kinds).fill(Number.POSITIVE_INFINITY);
   for (let at = 0; at < size * kinds; at++) {
     least[at % kinds] = Math.min(least[at % kinds] as number, asks[at] as number);

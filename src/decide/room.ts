@@ -6,7 +6,7 @@ import { invariant } from "../std/invariant.ts";
 /** One kind of thing, with how much of it there is and how much is free. */
 export interface Pot {
   readonly name: string;
-  readonly capacity: number;
+  capacity: number;
   free: number;
   /** For a rate: it fills up again by itself, this much a millisecond, and nothing is given back. */
   readonly refill?: number;

@@ -5,8 +5,9 @@ import { isHeld, type Status } from "../domain/task.ts";
 import { type Instant, instant } from "../domain/time.ts";
 import type { Node, Spot } from "./nodes.ts";
 import type { Draw, Room, Use } from "./room.ts";
+import type { Calling } from "./roster.ts";
 
-export interface Shape {
+export interface Shape extends Calling {
   readonly key: string;
   /** What it takes of the plan's own capacities. */
   readonly own: readonly Draw[];
@@ -14,7 +15,6 @@ export interface Shape {
   readonly spots: readonly Spot[];
   /** Where no node could: what the most fitting of them has too little of. */
   readonly tooMuch: readonly Draw[];
-  readonly requires: readonly string[];
   readonly provider: string | undefined;
   /**
    * The largest part it takes of anything that all runs share: a slot, or what it asks for. What fairness is measured by. What a
@@ -47,11 +47,13 @@ export class Shapes {
     return shape;
   }
 
-  #make(key: string, { resources, requires, provider }: TaskSpec): Shape {
+  #make(key: string, spec: TaskSpec): Shape {
+    const { resources, requires, provider, workspace, channel, session } = spec;
     const asked = Object.entries(resources);
     const own = asked.flatMap(([name, amount]) => drawFrom(this.#shared, ownPot(this.#run, name), amount));
     const capable = this.#nodes.filter(
-      ({ workers, capabilities }) => workers.size > 0 && requires.every((each) => capabilities.has(each)),
+      ({ workers, capabilities, open }) =>
+        open || (workers.size > 0 && requires.every((each) => capabilities.has(each))),
     );
     const places = (capable.length > 0 ? capable : this.#nodes).map((node) => ({
       node,
@@ -62,7 +64,13 @@ export class Shapes {
     const least = excess.reduce((fewest, each) => (each.length < fewest.length ? each : fewest));
     const ownExcess = own.filter(({ pot, amount }) => amount > pot.capacity);
     const tooMuch = [...(spots.length === 0 ? least : []), ...ownExcess];
-    return { key, own, spots, tooMuch, requires, provider, share: this.#shareOf(asked) };
+    const calling = {
+      requires,
+      ...(workspace !== undefined && { workspace }),
+      ...(channel !== undefined && { channel }),
+      ...(session !== undefined && { session }),
+    };
+    return { key, own, spots, tooMuch, ...calling, provider, share: this.#shareOf(asked) };
   }
 
   /** A node that has none of what another has cannot give any; what no node knows of, the plan itself counts. */
@@ -118,9 +126,11 @@ function drawFrom(room: Room, name: string, amount: number): readonly Draw[] {
   return pot === undefined ? [] : [{ pot, amount }];
 }
 
-function shapeKey({ resources, requires, provider }: TaskSpec): string {
+function shapeKey({ resources, requires, provider, pool, workspace, channel, session }: TaskSpec): string {
   let key = "";
   for (const name in resources) key += `${name}=${resources[name]};`;
   if (requires.length > 0) key += `|${requires.join(",")}`;
+  // Only sessions ask where somebody works.
+  if (pool !== undefined) key += `#${JSON.stringify([workspace, channel, session])}`;
   return provider === undefined ? key : `${key}@${provider}`;
 }

@@ -5,8 +5,8 @@ import type { Priority } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import { Node, type NodeSpec, type Spot } from "./nodes.ts";
-import { giveBack, type Pot, Room, take } from "./room.ts";
-import { ownPot, type Shape, usesOf } from "./shapes.ts";
+import { giveBack, type Pot, type Room, take } from "./room.ts";
+import type { Shape } from "./shapes.ts";
 
 /** A task that is out: where, and what it took. */
 export interface Holding {
@@ -22,30 +22,21 @@ export interface Holding {
 export class Site {
   readonly nodes: readonly Node[];
   /** What plans declare for themselves. */
-  readonly shared = new Room({});
+  readonly shared: Room;
   /** Where work is taken to be that no node knows the worker of. */
   readonly #local: Node;
   readonly #held = new Map<Task, Holding>();
   /** Where tasks have been done, for those that use what they made. Kept only when there is more than one place. */
   readonly #madeOn = new Map<Task, Node>();
 
-  constructor(specs: readonly [NodeSpec, ...NodeSpec[]]) {
+  constructor(specs: readonly [NodeSpec, ...NodeSpec[]], shared: Room) {
     const [first, ...others] = specs;
+    this.shared = shared;
     this.#local = new Node(first);
     this.nodes = [this.#local, ...others.map((spec) => new Node(spec))];
   }
 
-  join(run: Run): void {
-    const { resources, rates = {}, submittedAt } = run.manifest;
-    for (const [name, amount] of Object.entries(resources)) this.shared.add(ownPot(run, name), amount);
-    for (const [name, rate] of Object.entries(rates)) {
-      this.shared.addRate(ownPot(run, name), rate, submittedAt, usesOf(run, name));
-    }
-  }
-
   leave(run: Run): void {
-    const { resources, rates = {} } = run.manifest;
-    for (const name of [...Object.keys(resources), ...Object.keys(rates)]) this.shared.remove(ownPot(run, name));
     if (this.#madeOn.size > 0) for (const task of run.tasks) this.#madeOn.delete(task);
   }
 
@@ -84,12 +75,21 @@ export class Site {
     return this.#held.size;
   }
 
+  isIdle(worker: WorkerId): boolean {
+    return this.nodes.some((node) => node.isIdle(worker));
+  }
+
   get idle(): number {
     return this.nodes.reduce((sum, node) => sum + node.idle, 0);
   }
 
   get workers(): number {
     return this.nodes.reduce((sum, node) => sum + node.workers.size, 0);
+  }
+
+  /** How many tasks all workers together do at once. */
+  get slots(): number {
+    return this.nodes.reduce((sum, node) => sum + node.slots.capacity, 0);
   }
 
   *pots(): Iterable<Pot> {

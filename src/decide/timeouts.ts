@@ -1,7 +1,7 @@
 /** How long an attempt may take, be silent, or go without a heartbeat, and what happens then. */
 import { isExpired } from "../domain/lease.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";
-import { type Instant, later, type Millis, millis } from "../domain/time.ts";
+import { type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 
 /** What an attempt's time has come for. */
 export type Overdue =
@@ -19,32 +19,50 @@ export interface LifeSigns {
 
 /** The earliest moment at which this held task has to be looked at. Time-outs are multiplied by `patience`. */
 export function nextDeadline(task: Task, signs: LifeSigns | undefined, patience = 1): Instant | undefined {
-  const { status, spec } = task;
+  const { status } = task;
   if (!isHeld(status)) return undefined;
   // One past the deadline: a lease holds up to and including it.
   const moments: number[] = [status.lease.deadline + 1];
   if (status.state === "running") {
     const limit = nextLimit(task, patience);
     if (limit !== undefined) moments.push(limit.at);
-    if (spec.progress !== undefined && signs !== undefined && !signs.silenceReported && status.stopping === undefined) {
-      moments.push(signs.progressAt + spec.progress);
-    }
+    const silence = nextSilence(task, signs);
+    if (silence !== undefined) moments.push(silence.at);
   }
   return Math.min(...moments) as Instant;
 }
 
 /** What must happen to the held task now, if anything. */
 export function overdue(task: Task, signs: LifeSigns | undefined, now: Instant, patience = 1): Overdue | undefined {
-  const { status, spec } = task;
+  const { status } = task;
   if (!isHeld(status)) return undefined;
   if (isExpired(status.lease, now)) return { kind: "expired" };
   if (status.state !== "running") return undefined;
   const limit = nextLimit(task, patience);
   if (limit !== undefined && limit.at <= now) return { kind: "stop", reason: { kind: "timeout", limit: limit.limit } };
-  const isSpoken = signs === undefined || signs.silenceReported || status.stopping !== undefined;
-  if (spec.progress === undefined || isSpoken) return undefined;
-  const silent = millis(now - signs.progressAt);
-  return silent >= spec.progress ? { kind: "silent", for: silent } : undefined;
+  const silence = nextSilence(task, signs);
+  if (silence === undefined || silence.at > now) return undefined;
+  if (silence.reclaims) return { kind: "stop", reason: { kind: "timeout", limit: "progress" } };
+  return { kind: "silent", for: millis(now - silence.since) };
+}
+
+/** How long an agent may say nothing before that is told, unless the plan says otherwise. */
+const AGENT_SILENCE = seconds(300);
+/** An agent that goes on saying nothing for so many times as long is not waited for: a quiet compiler works, a quiet agent is stuck. */
+const RECLAIM_AFTER = 3;
+
+/** When its silence has to be told next, or ended. */
+function nextSilence(
+  { spec, status }: Task,
+  signs: LifeSigns | undefined,
+): { readonly at: Instant; readonly since: Instant; readonly reclaims: boolean } | undefined {
+  const span = spec.progress ?? (spec.pool === undefined ? undefined : AGENT_SILENCE);
+  if (span === undefined || signs === undefined || !isHeld(status) || status.stopping !== undefined) return undefined;
+  const { progressAt: since, silenceReported } = signs;
+  if (!silenceReported) return { at: later(since, span), since, reclaims: false };
+  return spec.pool === undefined
+    ? undefined
+    : { at: later(since, millis(span * RECLAIM_AFTER)), since, reclaims: true };
 }
 
 /** The next time-out that is still to come: soft first, then hard, then none. */

@@ -38,6 +38,8 @@ export function expectedUnblock(
       return wait.until === undefined ? undefined : { at: wait.until, from: "breaker" };
     case "backpressure":
       return wait.deferred ? undefined : soonest(endsOf(dispatcher, now));
+    case "offered":
+      return { at: wait.until, from: "offer" };
     case "gate":
     case "paused":
     case "no-match":

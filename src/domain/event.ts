@@ -2,7 +2,9 @@
 import type { TaskNo } from "./graph.ts";
 import type { WorkerId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
+import type { PauseScope } from "./pause.ts";
 import type { RunManifest, RunNo, RunOutcome } from "./run.ts";
+import type { SessionProfile, SessionState } from "./session.ts";
 import type { Priority, TaskSpec } from "./spec.ts";
 import type { Asked, FailReason, ParkReason, ProcessIdentity, StopReason } from "./task.ts";
 import type { Instant, Millis } from "./time.ts";
@@ -44,6 +46,43 @@ export interface RunFinished extends OfRun {
   readonly outcome: Exclude<RunOutcome, "deadlock">;
 }
 
+/** About the scheduler as a whole: what concerns no run stands under run 0. */
+export const NO_RUN = 0 as RunNo;
+
+export interface SessionJoined extends OfRun {
+  readonly kind: "session_joined";
+  readonly profile: SessionProfile;
+}
+export interface SessionChanged extends OfRun {
+  readonly kind: "session_changed";
+  readonly session: WorkerId;
+  readonly state: SessionState;
+  /** Leases lost in a row. */
+  readonly losses: number;
+}
+export interface SessionLeft extends OfRun {
+  readonly kind: "session_left";
+  readonly session: WorkerId;
+  readonly why: string;
+}
+/** Nothing new is given out there until it is resumed; what runs goes on. */
+export interface Paused extends OfRun {
+  readonly kind: "paused";
+  readonly scope: PauseScope;
+  readonly asked: Asked;
+}
+export interface Resumed extends OfRun {
+  readonly kind: "resumed";
+  readonly scope: PauseScope;
+  readonly asked: Asked;
+}
+/** A drain is over: so much was still out when it was given up, or nothing. */
+export interface Drained extends OfRun {
+  readonly kind: "drained";
+  readonly scope: PauseScope;
+  readonly remaining: number;
+}
+
 /** Why this task, now, there: the numbers the dispatcher went by. */
 export interface DispatchEvidence {
   readonly lane: Priority;
@@ -55,6 +94,8 @@ export interface TaskClaimed extends OfTask {
   readonly worker: WorkerId;
   readonly deadline: Instant;
   readonly evidence: DispatchEvidence;
+  /** The caller's own name for this claim: the same one gives the same grant. */
+  readonly key?: string;
   /** Goes into the lease row only: no event, log or view shows it. */
   readonly tokenHash: string;
 }
@@ -103,6 +144,8 @@ export interface TaskReleased extends OfTask {
 export interface TaskParked extends OfTask {
   readonly kind: "parked";
   readonly reason: ParkReason;
+  /** What a person should know about it. */
+  readonly message?: string;
   readonly outcome?: Outcome;
 }
 export interface TaskSkipped extends OfTask {
@@ -155,6 +198,49 @@ export interface LateReportRefused extends OfTask {
   readonly reported: string;
 }
 
+/** Kept for one session for a moment: it was woken for this task. */
+export interface TaskOffered extends OfTask {
+  readonly kind: "offered";
+  readonly session: WorkerId;
+  readonly until: Instant;
+}
+/** `opened`: others were woken for it too, and the first who comes has it. */
+export const OFFER_ENDS = ["ignored", "unreachable", "gone", "paused", "opened"] as const;
+export type OfferEnd = (typeof OFFER_ENDS)[number];
+export interface OfferEnded extends OfTask {
+  readonly kind: "offer_ended";
+  readonly session: WorkerId;
+  readonly why: OfferEnd;
+}
+/** Another cycle in which nobody came for it, although it is old enough. */
+export interface TaskStarving extends OfTask {
+  readonly kind: "starving";
+  readonly count: number;
+}
+/** A worker was asked for that can do it. */
+export interface SpawnAsked extends OfTask {
+  readonly kind: "spawn_asked";
+  readonly pool: string;
+}
+/** Nobody comes for it: told once. */
+export interface TaskStarved extends OfTask {
+  readonly kind: "starved";
+  readonly count: number;
+  readonly waitedMs: Millis;
+}
+/** A person changed what is to be done. */
+export interface TaskEdited extends OfTask {
+  readonly kind: "edited";
+  readonly changes: Partial<TaskSpec>;
+  readonly asked: Asked;
+}
+/** What its holder says about how it goes. */
+export interface TaskNoted extends OfTask {
+  readonly kind: "noted";
+  readonly note: string;
+}
+
+export type SystemEvent = SessionJoined | SessionChanged | SessionLeft | Paused | Resumed | Drained;
 export type RunEvent = RunSubmitted | RunReopened | RunCancelling | RunStalled | RunFinished;
 export type TaskEvent =
   | TaskClaimed
@@ -175,15 +261,32 @@ export type TaskEvent =
   | TaskAged
   | TaskInherited
   | TaskInverted
-  | LateReportRefused;
-export type Event = RunEvent | TaskEvent;
+  | LateReportRefused
+  | TaskOffered
+  | OfferEnded
+  | TaskStarving
+  | SpawnAsked
+  | TaskStarved
+  | TaskEdited
+  | TaskNoted;
+export type Event = SystemEvent | RunEvent | TaskEvent;
 export type EventKind = Event["kind"];
 
 /** What is new in an event: the engine adds the sequence numbers and the time. */
+export type SystemNews = WithoutPosition<SystemEvent, "seq" | "at" | "run">;
 export type RunNews = WithoutPosition<RunEvent, "seq" | "at" | "run">;
 export type TaskNews = WithoutPosition<TaskEvent, "seq" | "at" | "run" | "task" | "version" | "attempt">;
 type WithoutPosition<E, K extends PropertyKey> = E extends unknown ? Omit<E, K> : never;
 
+const SYSTEM_KINDS: ReadonlySet<string> = new Set<SystemEvent["kind"]>([
+  "session_joined",
+  "session_changed",
+  "session_left",
+  "paused",
+  "resumed",
+  "drained",
+]);
+export const isSystemEvent = (event: Event): event is SystemEvent => SYSTEM_KINDS.has(event.kind);
 export const isTaskEvent = (event: Event): event is TaskEvent => "task" in event;
 /** Kept in the lease row, not in the ledger. */
 export const isRecorded = (event: Event): boolean => event.kind !== "lease_renewed";

@@ -11,6 +11,7 @@ export const WAIT_REASONS = [
   "gate",
   "no-match",
   "paused",
+  "offered",
   "backing-off",
   "backpressure",
   "breaker-open",
@@ -73,7 +74,12 @@ export type Wait =
       readonly reason: "no-match";
       readonly missing: readonly string[];
       readonly tooMuch: readonly Excess[];
+      /** For work of a pool: which, and how many sessions it has. */
+      readonly pool?: string;
+      readonly sessions?: number;
     }
+  /** A session was woken for it, and nobody else gets it until then. */
+  | { readonly reason: "offered"; readonly session: WorkerId; readonly until: Instant }
   | {
       readonly reason: "hazard";
       /** First what the waiting task wants to do, then what the holder does. */
@@ -159,7 +165,14 @@ export type Gate =
       readonly depth: number;
     }
   | { readonly gate: "reservation"; readonly open: boolean; readonly for: TaskId }
-  | { readonly gate: "workers"; readonly open: boolean; readonly idle: number; readonly total: number };
+  | {
+      readonly gate: "workers";
+      readonly open: boolean;
+      readonly idle: number;
+      readonly total: number;
+      /** For work of a pool: its workers are the sessions that joined. */
+      readonly pool?: string;
+    };
 
 /**
  * `plan`: the plan says so. `history`: what it took in earlier runs. `observed`: what this run's tasks took so far. `typical`: what is
@@ -174,7 +187,7 @@ export interface Estimate {
 /** When the wait is likely to end, and how that is known. Estimates are hopes; a back-off and a time-out are limits. */
 export interface Unblock {
   readonly at: Instant;
-  readonly from: "back-off" | "estimate" | "time-out" | "path" | "rate" | "breaker";
+  readonly from: "back-off" | "estimate" | "time-out" | "path" | "rate" | "breaker" | "offer";
 }
 
 /** Who works on it now. */

@@ -35,10 +35,14 @@ interface Ended {
 
 export interface Success extends Ended {
   readonly kind: "success";
+  /** What its worker says came of it. */
+  readonly summary?: string;
 }
 export interface ExitFailure extends Ended {
   readonly kind: "exit";
   readonly code: number;
+  /** What its worker says of it. */
+  readonly message?: string;
 }
 export interface SignalFailure extends Ended {
   readonly kind: "signal";
@@ -86,7 +90,7 @@ export function describeOutcome(outcome: Outcome): string {
     case "success":
       return "succeeded";
     case "exit":
-      return `exit code ${outcome.code}`;
+      return `exit code ${outcome.code}${outcome.message === undefined ? "" : `: ${outcome.message}`}`;
     case "signal":
       return outcome.limit === "memory" ? "went over its memory limit" : `killed by ${outcome.signal}`;
     case "timeout":

@@ -3,7 +3,8 @@
  * feeds the views. The same events in the same order always give the same World.
  */
 import { invariant, unreachable } from "../std/invariant.ts";
-import type { Event, RunEvent, TaskEvent } from "./event.ts";
+import { type Event, isSystemEvent, type RunEvent, type SystemEvent, type TaskEvent } from "./event.ts";
+import { pausesOf, scopeKey } from "./pause.ts";
 import { type Run, taskOf } from "./run.ts";
 import { type Ended, type Held, isHeld, isTerminal, type Status, type Task } from "./task.ts";
 import { type Instant, millis } from "./time.ts";
@@ -14,7 +15,43 @@ export function reduce(world: World, event: Event, changes: Change[]): void {
   invariant(event.kind === "lease_renewed" || event.seq === world.seq + 1, `event ${event.seq} follows ${world.seq}`);
   if (event.kind !== "lease_renewed") world.seq = event.seq;
   if ("task" in event) reduceTask(world, event, changes);
+  else if (isSystemEvent(event)) reduceSystem(world, event);
   else reduceRun(world, event, changes);
+}
+
+function reduceSystem(world: World, event: SystemEvent): void {
+  const { sessions, pauses } = world;
+  switch (event.kind) {
+    case "session_joined": {
+      const { profile, at } = event;
+      const joinedAt = sessions.get(profile.id)?.joinedAt ?? at;
+      sessions.set(profile.id, { profile, joinedAt, state: "idle", seenAt: at, losses: 0 });
+      return;
+    }
+    case "session_changed": {
+      const session = sessions.get(event.session);
+      invariant(session !== undefined, `session ${event.session} is known`);
+      session.state = event.state;
+      session.losses = event.losses;
+      session.seenAt = event.at;
+      return;
+    }
+    case "session_left":
+      sessions.delete(event.session);
+      return;
+    case "paused": {
+      const { scope, asked, at } = event;
+      pauses.set(scopeKey(scope), { scope, asked, at });
+      return;
+    }
+    case "resumed":
+      pauses.delete(scopeKey(event.scope));
+      return;
+    case "drained":
+      return;
+    default:
+      return unreachable(event);
+  }
 }
 
 function reduceRun(world: World, event: RunEvent, changes: Change[]): void {
@@ -37,6 +74,7 @@ function reduceRun(world: World, event: RunEvent, changes: Change[]): void {
       return;
     case "run_finished":
       mustRun(world, event).status = { state: "finished", at: event.at, outcome: event.outcome };
+      for (const key of pausesOf(world.pauses.values(), event.run)) world.pauses.delete(key);
       return;
     default:
       return unreachable(event);
@@ -61,6 +99,7 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
       const { worker, deadline, tokenHash } = event;
       const lease = { worker, fence: event.attempt, deadline, tokenHash };
       delete task.lane;
+      nobodyHasToCome(task);
       return move(run, task, { state: "claimed", lease, since: event.at }, changes, event);
     }
     case "started": {
@@ -104,8 +143,11 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
     case "released":
       mustBeHeld(task);
       return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes, event);
-    case "parked":
-      return move(run, task, { state: "parked", at: event.at, reason: event.reason }, changes, event);
+    case "parked": {
+      const message = event.message === undefined ? {} : { message: event.message };
+      nobodyHasToCome(task);
+      return move(run, task, { state: "parked", at: event.at, reason: event.reason, ...message }, changes, event);
+    }
     case "skipped":
       return end(run, task, { state: "skipped", at: event.at, because: event.because }, changes, event);
     case "cancelled":
@@ -123,12 +165,37 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
     case "aged_boost":
       invariant(task.status.state === "ready", `${task.spec.id} waits`);
       task.lane = event.to;
-      // It stays ready, but stands elsewhere: whoever keeps the queues has to hear of it.
-      return move(run, task, { ...task.status }, changes, event);
+      return stay(run, task, changes, event);
     case "priority_inherited":
       task.lane = event.to;
       return;
+    case "offered":
+      task.offer = { session: event.session, until: event.until };
+      return stay(run, task, changes, event);
+    case "offer_ended":
+      delete task.offer;
+      if (event.why === "ignored") task.ignored = (task.ignored ?? 0) + 1;
+      return stay(run, task, changes, event);
+    case "starving":
+      task.starving = {
+        since: event.at,
+        ...task.starving,
+        count: event.count,
+        ...(task.ignored !== undefined && { ignored: task.ignored }),
+      };
+      return;
+    case "spawn_asked":
+      task.starving = { count: 0, since: event.at, ...task.starving, spawned: true };
+      return;
+    case "starved":
+      task.starving = { count: 0, since: event.at, ...task.starving, told: true };
+      return;
+    case "edited":
+      invariant(!isHeld(task.status) && !isTerminal(task.status.state), `${task.spec.id} is edited while it waits`);
+      task.spec = { ...task.spec, ...event.changes };
+      return stay(run, task, changes, event);
     case "silent":
+    case "noted":
     case "late_report_refused":
     case "priority_inversion":
       return;
@@ -139,6 +206,7 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
 
 /** A terminal state is never left, so this is the one place where dependents are told. */
 function end(run: Run, task: Task, status: Ended, changes: Change[], cause: Event): void {
+  nobodyHasToCome(task);
   move(run, task, status, changes, cause);
   run.graph.eachDependent(task.no, (dependentNo, kind) => {
     const dependent = taskOf(run, dependentNo);
@@ -147,6 +215,13 @@ function end(run: Run, task: Task, status: Ended, changes: Change[], cause: Even
     dependent.unmet--;
     openIfReady(run, dependent, status.at, changes, cause);
   });
+}
+
+/** It does not wait any more: when it does again, that is a wait of its own. */
+function nobodyHasToCome(task: Task): void {
+  delete task.offer;
+  delete task.starving;
+  delete task.ignored;
 }
 
 function openIfReady(run: Run, task: Task, at: Instant, changes: Change[], cause: Event): void {
@@ -169,6 +244,12 @@ function move(run: Run, task: Task, to: Status, changes: Change[], cause: Event)
   run.counts[to.state]++;
   task.status = to;
   changes.push({ run, task, from, to, cause });
+}
+
+/** It is in the state it was in, but stands elsewhere: whoever keeps the queues has to hear of it. */
+function stay(run: Run, task: Task, changes: Change[], cause: Event): void {
+  if (isTerminal(task.status.state)) return;
+  move(run, task, task.status.state === "ready" ? { ...task.status } : task.status, changes, cause);
 }
 
 function mustBeHeld(task: Task): Held {

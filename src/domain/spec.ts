@@ -1,4 +1,5 @@
 /** What a task is, as the plan says it: fixed from the moment it is submitted. */
+import { invariant } from "../std/invariant.ts";
 import type { TaskId } from "./ids.ts";
 import { hours, type Millis, millis, seconds } from "./time.ts";
 
@@ -7,6 +8,13 @@ export type Priority = (typeof PRIORITIES)[number];
 
 /** A shell string is explicit about being one; a list is run as it is. */
 export type Command = { readonly shell: string } | { readonly argv: readonly [string, ...string[]] };
+/** What an agent is asked to do, in words: for sessions, which know what to do with it. */
+export interface Prompt {
+  readonly prompt: string;
+}
+
+/** The pool of this machine's own processes. */
+export const LOCAL_POOL = "local";
 
 /** A value, or the name of a variable of the scheduler's own environment: a secret that is never stored, and masked in logs. */
 export type EnvValue = string | { readonly from: string };
@@ -45,13 +53,21 @@ export type OnFailure = (typeof ON_FAILURE)[number];
 export interface TaskSpec {
   readonly id: TaskId;
   readonly title?: string;
-  readonly run: Command;
+  readonly run: Command | Prompt;
   /** Tasks that must succeed first. */
   readonly needs: readonly TaskId[];
   /** Tasks that must end first, whatever their outcome. */
   readonly after: readonly TaskId[];
   readonly onFailure: OnFailure;
   readonly priority: Priority;
+  /** Whose work it is: this machine's own processes when absent, else the sessions of that pool. */
+  readonly pool?: string;
+  /** Only sessions that work there; only those that work nowhere in particular when absent. */
+  readonly workspace?: string;
+  /** Only sessions that listen there; any when absent. */
+  readonly channel?: string;
+  /** Only this session. */
+  readonly session?: string;
   /** Capabilities a worker must have. */
   readonly requires: readonly string[];
   readonly resources: Amounts;
@@ -100,6 +116,14 @@ export const SPEC_DEFAULTS = {
   timeout: TIMEOUT_DEFAULT,
   labels: {},
 } as const satisfies Partial<TaskSpec>;
+
+/** What is to be run. Words for an agent never come to where commands are run: a plan with such a task names a pool. */
+export function commandOf({ id, run }: TaskSpec): Command {
+  invariant(!("prompt" in run), `${id} is a command`);
+  return run;
+}
+
+export const poolOf = ({ pool }: TaskSpec): string => pool ?? LOCAL_POOL;
 
 /** The spec without what equals its default: what the store keeps. */
 export function packSpec(spec: TaskSpec): Partial<TaskSpec> {

@@ -102,6 +102,7 @@ export interface Parked {
   readonly state: "parked";
   readonly at: Instant;
   readonly reason: ParkReason;
+  readonly message?: string;
 }
 
 export const FAIL_REASONS = ["abandoned", "permanent"] as const;
@@ -114,10 +115,27 @@ export type Held = Claimed | Running;
 export type Ended = Succeeded | Failed | Cancelled | Skipped;
 export type Status = Blocked | Ready | Held | Ended | Parked;
 
+/** A wake bound to one task: for a moment nobody else gets it. */
+export interface Offer {
+  readonly session: WorkerId;
+  readonly until: Instant;
+}
+
+/** How long nobody has come for it, in cycles, and what has been done about that. Durable, so that a restart forgives nothing. */
+export interface Starving {
+  readonly count: number;
+  readonly since: Instant;
+  /** Offers that had come to nothing when it was last counted. */
+  readonly ignored?: number;
+  readonly spawned?: true;
+  readonly told?: true;
+}
+
 /** A task in the World. Only the reducer writes to it. */
 export interface Task {
   readonly no: TaskNo;
-  readonly spec: TaskSpec;
+  /** Changes only when a person edits the task. */
+  spec: TaskSpec;
   status: Status;
   /** Events about this task so far: the store's compare-and-set, and the proof that none is missing. */
   version: number;
@@ -134,6 +152,12 @@ export interface Task {
   lane?: Priority;
   /** Who lost the last lease of this task, to be avoided next time. */
   lostBy?: WorkerId;
+  /** For whom it is kept, while it is. */
+  offer?: Offer;
+  /** Offers of it that came to nothing, since it is ready. */
+  ignored?: number;
+  /** Where on the ladder it stands, while nobody comes for it. */
+  starving?: Starving;
 }
 
 export const isTerminal = (state: TaskState): state is TerminalState =>

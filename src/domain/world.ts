@@ -1,13 +1,18 @@
 /** The state of everything, in memory: what the events so far add up to. `reduce` builds and changes it; nothing else does. */
 import type { Event } from "./event.ts";
 import { buildGraph, type TaskNo, taskNo } from "./graph.ts";
-import type { RunId } from "./ids.ts";
+import type { RunId, WorkerId } from "./ids.ts";
+import type { Pause } from "./pause.ts";
 import type { Run, RunManifest, RunNo } from "./run.ts";
+import type { Session } from "./session.ts";
 import type { TaskSpec } from "./spec.ts";
 import type { Blocked, Status, Task, TaskState } from "./task.ts";
 
 export class World {
   readonly runs = new Map<RunNo, Run>();
+  readonly sessions = new Map<WorkerId, Session>();
+  /** What is on hold, by the key of its scope. */
+  readonly pauses = new Map<string, Pause>();
   /** The last event that was folded in. */
   seq = 0;
 

@@ -26,3 +26,9 @@ function readLimit(file: string): number | undefined {
     return undefined;
   }
 }
+
+/** What this process has in use, after what can be thrown away was, where it may be asked to. */
+export function memoryInUse(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}

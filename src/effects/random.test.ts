@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hashToken, seededRandom, systemSecrets } from "./random.ts";
+import { hashToken, isToken, seededRandom, systemSecrets } from "./random.ts";
 
 const take = (seed: number, count: number): number[] => {
   const random = seededRandom(seed);
@@ -50,6 +50,10 @@ describe("secrets", () => {
   });
   test("a suffix is short and can stand in a file name", () => {
     expect(systemSecrets().suffix()).toMatch(/^[0-9a-f]{6}$/);
+  });
+  test("a token is known by its hash alone", () => {
+    const known = ["abc", "abd", ""].filter((token) => isToken(token, hashToken("abc")));
+    expect(known).toEqual(["abc"]);
   });
   test("of a token its SHA-256 is kept", () => {
     expect(hashToken("abc")).toBe("ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0");

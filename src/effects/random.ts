@@ -1,5 +1,5 @@
 /** Randomness as an argument: seeded where a history must be repeatable, secret where a token must not be guessed. */
-import { hash, randomBytes } from "node:crypto";
+import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 
 export interface Random {
   /** Uniform in [0, 1). */
@@ -49,5 +49,20 @@ export function systemSecrets(): Secrets {
   };
 }
 
+/**
+ * The tokens of leases, made from one secret: whoever asks for the same grant again gets the same token, although only its hash is
+ * kept. Without the secret none can be guessed.
+ */
+export const tokensFrom =
+  (secret: string) =>
+  (run: string, task: string, fence: number): string =>
+    createHmac("sha256", secret)
+      .update(JSON.stringify([run, task, fence]))
+      .digest("base64url");
+
 /** What is stored of a token. */
 export const hashToken = (token: string): string => hash("sha256", token, "base64url");
+
+/** Whether the token is the one whose hash is stored. How long it takes says nothing about how much of it was right. */
+export const isToken = (token: string, stored: string): boolean =>
+  timingSafeEqual(hash("sha256", token, "buffer"), Buffer.from(stored, "base64url"));

@@ -43,6 +43,11 @@ export class Attempts {
     for (const live of this.#live.values()) if (live.fence === live.task.attempt) yield live;
   }
 
+  /** What can be done ahead is done while the claim is being made durable. */
+  prepare(run: Run, task: Task): void {
+    this.#deps.executor.prepare?.(this.#deps.attemptOf(run, task));
+  }
+
   start(run: Run, task: Task): void {
     const live = this.#enter(run, task);
     live.handle = this.#deps.executor.start(this.#deps.attemptOf(run, task), this.#watch(live));
@@ -60,6 +65,11 @@ export class Attempts {
 
   stop(task: Task, reason: StopReason, grace: Millis): void {
     this.#live.get(task)?.handle?.stop(reason, grace);
+  }
+
+  /** Whether the task's attempt is one of this process. */
+  has(task: Task): boolean {
+    return this.#live.has(task);
   }
 
   signs(task: Task): LifeSigns | undefined {

@@ -1,32 +1,52 @@
 /** The engine as others use it: submit a run or take one up again, wait for it, pause, stop, and pass on what people ask for. */
 
 import type { Dispatcher } from "../decide/dispatcher.ts";
+import type { Pools } from "../decide/pools.ts";
 import { PRESSURE_POLICY } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
+import type { History } from "../domain/history.ts";
+import { scopeKey } from "../domain/pause.ts";
+import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, type RunManifest, type RunNo, runNo } from "../domain/run.ts";
-import type { TaskSpec } from "../domain/spec.ts";
+import { LOCAL_POOL, poolOf, type TaskSpec } from "../domain/spec.ts";
 import { isHeld, type Task } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import { restoreRun } from "../store/rows.ts";
 import type { PendingRequest, Store } from "../store/store.ts";
+import { Cycle, type CycleDeps } from "./cycle.ts";
+import { type CycleView, cycleTurn } from "./cycle-turn.ts";
 import { Floor, type FloorDeps, type FloorOptions } from "./floor.ts";
+import { Reception } from "./reception.ts";
 import { settleLoss, settleRequest, stopAttempt, type Turn } from "./settle.ts";
 
-export interface EngineDeps extends FloorDeps {
-  readonly store: Pick<Store, "commit" | "load" | "runs" | "lastSeq" | "requests" | "history">;
+export interface EngineDeps extends Omit<FloorDeps, "options"> {
+  readonly options: EngineOptions;
+  readonly store: Pick<
+    Store,
+    "commit" | "load" | "runs" | "lastSeq" | "requests" | "history" | "sessions" | "pauses" | "recall" | "secret"
+  >;
 }
-export type EngineOptions = FloorOptions;
+export interface EngineOptions extends FloorOptions {
+  /** Whether runs that have ended are kept in memory. A daemon that lives for long does not. */
+  readonly forgets?: boolean;
+}
 
 export class Engine {
   readonly #deps: EngineDeps;
   readonly #floor: Floor;
   #requests: Promise<void> = Promise.resolve();
+  #lastRun = 0;
+  /** Where callers from outside are received. */
+  readonly reception: Reception;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
     this.#floor = new Floor(deps);
+    const reopen = (turn: Turn, run: Run): void => this.#reopen(turn, run);
+    this.reception = new Reception({ floor: this.#floor, store: deps.store, clock: deps.clock, reopen });
+    if (deps.options.forgets === true) this.#floor.listen((events) => this.#forget(events));
   }
 
   get world(): World {
@@ -42,6 +62,31 @@ export class Engine {
     return this.#floor.failed;
   }
 
+  /** Where to ask about a task of any pool. */
+  get pools(): Pools {
+    return this.#floor.pools;
+  }
+
+  modeOf(pool: string): DispatchMode {
+    return this.#floor.modeOf(pool);
+  }
+
+  /** The scheduler of pools whose sessions claim by themselves. */
+  cycle(parts: Omit<CycleDeps, "clock" | "durably"> & Pick<CycleView, "reaches">): Cycle {
+    const floor = this.#floor;
+    const view: CycleView = {
+      world: this.world,
+      pools: floor.pools,
+      roll: floor.roll,
+      waiting: () => floor.desk.waiting(),
+      wakes: (pool) => floor.modeOf(pool) !== "push",
+      sweep: (turn, limit) => floor.sweep(turn, limit),
+      reaches: parts.reaches,
+    };
+    const durably: CycleDeps["durably"] = (change) => floor.durably((turn) => change(cycleTurn(turn, view)));
+    return new Cycle({ ...parts, clock: this.#deps.clock, durably });
+  }
+
   /** How many attempts are alive. */
   get live(): number {
     return this.#floor.attempts.size;
@@ -54,20 +99,24 @@ export class Engine {
 
   /** Reads where the ledger stands. To be called once, before anything else. */
   async open(): Promise<void> {
-    this.world.seq = await this.#deps.store.lastSeq();
+    const { store, secrets, clock } = this.#deps;
+    this.world.seq = await store.lastSeq();
+    this.#floor.secret = await store.secret(secrets.token());
+    for (const pause of await store.pauses()) this.world.pauses.set(scopeKey(pause.scope), pause);
+    this.#floor.roll.restore(await store.sessions(), clock.now());
+    this.#lastRun = (await store.runs()).reduce((most, { no }) => Math.max(most, no), 0);
   }
 
-  /** Admits a run, whole or not at all. Kept once the run is durable. */
-  async submit(manifest: RunManifest, specs: readonly TaskSpec[]): Promise<Run> {
+  /** Admits a run, whole or not at all. Kept once the run is durable, and with it what its key has led to. */
+  async submit(manifest: RunManifest, specs: readonly TaskSpec[], key?: string): Promise<Run> {
     this.#refuseOverload(specs);
-    const stored = await this.#deps.store.runs();
     const history = await this.#deps.store.history(manifest.name);
     return this.#floor.durably((turn) => {
-      const known = [...this.world.runs.keys(), ...stored.map(({ no }) => no)];
-      const no = runNo(known.reduce((most, each) => Math.max(most, each), 0) + 1);
+      const no = runNo(++this.#lastRun);
       turn.journal.ofRun(no, { kind: "run_submitted", manifest, specs }, turn.now);
+      if (key !== undefined) turn.journal.remember({ key, at: turn.now, answer: { run: no } });
       const run = this.world.run(no) as Run;
-      this.dispatcher.admit(run, history);
+      this.#floor.pools.admit(run, history);
       this.#floor.watch(run);
       return run;
     });
@@ -75,20 +124,27 @@ export class Engine {
 
   /** Takes up a run that another scheduler left unfinished: what still runs is taken over, what is gone is queued again. */
   async resume(no: RunNo): Promise<Run> {
-    const run = await this.#load(no);
-    if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run ${no}`);
-    const history = await this.#deps.store.history(run.manifest.name);
-    this.world.runs.set(no, run);
-    const held = run.tasks.filter((task) => isHeld(task.status));
-    const lost: Task[] = [];
-    for (const task of held) if (!(await this.#adopt(run, task))) lost.push(task);
+    const [run] = await this.resumeAll([no]);
+    return run as Run;
+  }
+
+  /** As `resume`, for several at once: nothing is given out before it is known what each of them has out already. */
+  async resumeAll(nos: readonly RunNo[]): Promise<readonly Run[]> {
+    const taken: Taken[] = [];
+    for (const no of nos) taken.push(await this.#takeUp(no));
     return this.#floor.durably((turn) => {
       // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
-      this.dispatcher.admit(run, history);
-      this.#floor.watch(run);
-      if (run.status.state !== "finished") this.#reopen(turn, run);
-      for (const task of lost) loseAtRestart(turn, run, task);
-      return run;
+      for (const { run, history } of taken) {
+        this.#floor.pools.admit(run, history);
+        this.#floor.watch(run);
+      }
+      for (const { run, lost } of taken) {
+        if (run.status.state !== "finished") this.#reopen(turn, run);
+        for (const task of lost) loseAtRestart(turn, run, task);
+      }
+      // Sessions keep what they hold. While nobody listened they could not say that they live, so they have a whole span to.
+      this.#floor.forgive(turn);
+      return taken.map(({ run }) => run);
     });
   }
 
@@ -96,7 +152,7 @@ export class Engine {
   async shelve(no: RunNo): Promise<void> {
     if (this.world.run(no) !== undefined) return;
     const run = await this.#load(no);
-    const held = run?.tasks.filter((task) => isHeld(task.status)) ?? [];
+    const held = run?.tasks.filter(isOurs) ?? [];
     if (run === undefined || held.length === 0) return;
     this.world.runs.set(no, run);
     await this.#floor.durably((turn) => {
@@ -137,9 +193,24 @@ export class Engine {
     });
   }
 
+  /** Kept when no attempt of this process is alive any more. */
+  async quiet(): Promise<void> {
+    if (this.live === 0) return;
+    const done = Promise.withResolvers<void>();
+    const stopListening = this.listen(() => {
+      if (this.live === 0) done.resolve();
+    });
+    await this.#floor.orFail(done.promise).finally(stopListening);
+  }
+
   /** No more turns. What is alive stays alive. */
   close(): void {
     this.#floor.close();
+  }
+
+  /** Who waits for the end of a run has been told by then. */
+  #forget(events: readonly Event[]): void {
+    for (const { kind, run } of events) if (kind === "run_finished") this.world.runs.delete(run);
   }
 
   /** A shared queue that is full takes nothing more, and one that is nearly so only what matters most. */
@@ -161,6 +232,16 @@ export class Engine {
         `${specs.length} tasks do not fit into the queue: ${queued} of ${limits.depth} wait`,
       );
     }
+  }
+
+  async #takeUp(no: RunNo): Promise<Taken> {
+    const run = await this.#load(no);
+    if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run ${no}`);
+    const history = await this.#deps.store.history(run.manifest.name);
+    this.world.runs.set(no, run);
+    const lost: Task[] = [];
+    for (const task of run.tasks.filter(isOurs)) if (!(await this.#adopt(run, task))) lost.push(task);
+    return { run, history, lost };
   }
 
   async #load(no: RunNo): Promise<Run | undefined> {
@@ -187,7 +268,9 @@ export class Engine {
   }
 
   #obey(turn: Turn, { no, kind, run: id, task, by, why }: PendingRequest): void {
-    const run = this.world.findRun(id) as Run;
+    const run = this.world.findRun(id);
+    // It ended, and was forgotten, between being read and being dealt with: it came too late.
+    if (run === undefined) return turn.journal.requestDone(no);
     settleRequest(turn, run, kind, task, why === undefined ? { by } : { by, why });
     if (run.status.state === "stalled") this.#reopen(turn, run);
     turn.journal.requestDone(no);
@@ -198,6 +281,16 @@ export class Engine {
     turn.journal.ofRun(run.no, { kind: "run_reopened", epoch: this.#deps.epoch }, turn.now);
   }
 }
+
+/** A run of another scheduler, and what of it is gone. */
+interface Taken {
+  readonly run: Run;
+  readonly history: History;
+  readonly lost: readonly Task[];
+}
+
+/** Held by a process of this machine, which nobody but us looks after. What sessions hold is theirs. */
+const isOurs = ({ status, spec }: Task): boolean => isHeld(status) && poolOf(spec) === LOCAL_POOL;
 
 /** Claimed but never started costs nothing; started and gone is a lost lease. */
 function loseAtRestart(turn: Turn, run: Run, task: Task): void {

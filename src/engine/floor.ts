@@ -3,27 +3,34 @@
  * has it. One turn handles everything that has come in since the last one, in one transaction.
  */
 import { Deadlines } from "../decide/deadlines.ts";
-import { Dispatcher, type DispatcherOptions } from "../decide/dispatcher.ts";
+import type { Dispatcher, DispatcherOptions } from "../decide/dispatcher.ts";
 import { judgeRun } from "../decide/finish.ts";
 import { lessonsOf } from "../decide/lessons.ts";
 import { LookAhead, type Policy } from "../decide/look-ahead.ts";
+import { Pools } from "../decide/pools.ts";
 import { PRESSURE_POLICY, type PressureLimits, pressureMode } from "../decide/pressure.ts";
-import { nextDeadline, overdue } from "../decide/timeouts.ts";
+import { nextDeadline } from "../decide/timeouts.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
 import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
+import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, remaining } from "../domain/run.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";
 import { earliest, type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import { type Change, World } from "../domain/world.ts";
 import type { Clock } from "../effects/clock.ts";
-import { hashToken, type Secrets } from "../effects/random.ts";
+import { hashToken, type Secrets, tokensFrom } from "../effects/random.ts";
 import type { Attempt, Executor } from "../execute/executor.ts";
 import type { Epoch, Store } from "../store/store.ts";
 import { Attempts } from "./attempts.ts";
+import { Desk } from "./desk.ts";
+import { Failure } from "./failure.ts";
 import { Journal } from "./journal.ts";
+import { Leases } from "./leases.ts";
+import { Lookout } from "./lookout.ts";
 import { Loop } from "./loop.ts";
-import { settleDependents, settleLoss, settleReport, stopAttempt, type Turn } from "./settle.ts";
+import { Roll } from "./roll.ts";
+import { settleDependents, settleReport, type Turn } from "./settle.ts";
 
 export interface FloorDeps {
   readonly store: Pick<Store, "commit">;
@@ -45,68 +52,121 @@ export interface FloorOptions extends DispatcherOptions {
   readonly pressure?: PressureLimits;
   /** How the order within a run is found; `auto` when absent. */
   readonly policy?: Policy;
+  /** Who begins a claim in each pool of sessions; they do when a pool is not named. */
+  readonly modes?: Readonly<Record<string, DispatchMode>>;
+  /** How long an assignment waits to be begun. */
+  readonly ack?: Millis;
 }
 
 /** How long what is not urgent may wait for the next commit. */
 const LAZY_MAX = millis(20);
 const GRACE = seconds(5);
+/** No turn comes so late by itself. */
+const SLEPT = seconds(10);
 
 type Input = (turn: Turn) => void;
 
 export class Floor {
   readonly world = new World();
-  readonly dispatcher: Dispatcher;
+  readonly pools: Pools;
   readonly attempts: Attempts;
+  readonly leases: Leases;
+  readonly desk: Desk;
+  readonly roll: Roll;
   readonly grace: Millis;
   readonly #deps: FloorDeps;
   readonly #journal: Journal;
   readonly #deadlines: Deadlines;
   readonly #lookAhead: LookAhead;
+  readonly #lookout: Lookout;
   readonly #loop: Loop;
   readonly #ttl: Millis;
   readonly #heartbeat: Millis;
   readonly #touched = new Set<Run>();
   readonly #listeners = new Set<(events: readonly Event[]) => void>();
   readonly #idleWaiters = new Map<Run, ((run: Run) => void)[]>();
-  readonly #failure = Promise.withResolvers<never>();
+  readonly #failure = new Failure();
   #inbox: Input[] = [];
   #ended: { readonly run: Run; readonly task: Task }[] = [];
   #afterCommit: (() => void)[] = [];
   #dispatching = true;
   #keepAt: Instant | undefined;
   #lazySince: Instant | undefined;
+  /** When the next turn is due. */
+  #due: Instant | undefined;
+  #tokenOf: ReturnType<typeof tokensFrom>;
 
   constructor(deps: FloorDeps) {
     const { options, clock } = deps;
     this.#deps = deps;
+    this.#tokenOf = tokensFrom(deps.secrets.token());
     this.grace = options.grace ?? GRACE;
     this.#ttl = options.leaseTtl ?? LEASE_TTL;
     this.#heartbeat = options.heartbeat ?? HEARTBEAT_INTERVAL;
-    this.dispatcher = new Dispatcher(options);
+    this.pools = new Pools(options, this.world);
     const { policy = "auto" } = options;
     this.#lookAhead = new LookAhead({ dispatcher: this.dispatcher, policy, now: () => clock.now() });
     this.#journal = new Journal(this.world, (change) => this.#observe(change));
-    this.#deadlines = new Deadlines((_, task) => nextDeadline(task, this.attempts.signs(task), this.#patience));
+    this.#deadlines = new Deadlines((_, task) => nextDeadline(task, this.#lookout.signs(task), this.#patience));
     this.attempts = new Attempts({
       executor: deps.executor,
       now: () => clock.now(),
       attemptOf: deps.attemptOf,
       report: (run, task, fence, report) => this.take((turn) => settleReport(turn, run, task, fence, report)),
     });
+    const tokenOf = (run: Run, task: Task, fence: number) => this.#tokenOf(run.manifest.id, task.spec.id, fence);
+    const watch = (run: Run, task: Task) => this.#deadlines.watch(run, task);
+    this.roll = new Roll(this.world, this.pools);
+    this.leases = new Leases({ world: this.world, tokenOf, watch, ttl: this.#ttl });
+    this.desk = new Desk({
+      world: this.world,
+      pools: this.pools,
+      leases: this.leases,
+      tokenOf,
+      modeOf: (pool) => this.modeOf(pool),
+      ...(options.ack !== undefined && { ack: options.ack }),
+    });
+    this.#lookout = new Lookout({
+      world: this.world,
+      pools: this.pools,
+      attempts: this.attempts,
+      leases: this.leases,
+      roll: this.roll,
+      modeOf: (pool) => this.modeOf(pool),
+      patience: () => this.#patience,
+      watch,
+    });
     this.#loop = new Loop({
       clock,
       turn: (now) => this.#turn(now),
       pending: () => this.#inbox.length > 0 || this.#touched.size > 0,
       nextWake: (now) => this.#nextWake(now),
-      failed: (error) => this.#failure.reject(error),
+      failed: (error) => this.#failure.happen(error),
     });
-    // Whoever waits for a run hears of it; nobody has to.
-    this.#failure.promise.catch(() => {});
+  }
+
+  /** This machine's own workers. */
+  get dispatcher(): Dispatcher {
+    return this.pools.local;
+  }
+
+  /** From now on the tokens of leases follow from this secret. */
+  set secret(secret: string) {
+    this.#tokenOf = tokensFrom(secret);
+  }
+
+  modeOf(pool: string): DispatchMode {
+    return this.#deps.options.modes?.[pool] ?? "pull";
   }
 
   /** Broken, never kept: when the store can no longer be trusted, nothing more is decided. */
   get failed(): Promise<never> {
     return this.#failure.promise;
+  }
+
+  /** The promise, unless everything fails before it is kept. */
+  orFail<T>(promise: Promise<T>): Promise<T> {
+    return this.#failure.orFail(promise);
   }
 
   listen(listener: (events: readonly Event[]) => void): () => void {
@@ -122,13 +182,19 @@ export class Floor {
 
   /** Runs `change` in the next turn; kept once what it did is durable. */
   durably<T>(change: (turn: Turn) => T): Promise<T> {
-    const done = new Promise<T>((resolve) => {
+    const done = new Promise<T>((resolve, reject) => {
       this.take((turn) => {
-        const result = change(turn);
-        this.#afterCommit.push(() => resolve(result));
+        try {
+          const result = change(turn);
+          this.#afterCommit.push(() => resolve(result));
+        } catch (error) {
+          // What a caller got wrong is the caller's: the turn goes on. A refusal may have left a trace, which comes first.
+          if (!(error instanceof UserError)) throw error;
+          this.#afterCommit.push(() => reject(error));
+        }
       });
     });
-    return Promise.race([done, this.failed]);
+    return this.#failure.orFail(done);
   }
 
   /** The run is to be judged in this turn, or the next. */
@@ -143,7 +209,7 @@ export class Floor {
       this.#idleWaiters.set(run, [...(this.#idleWaiters.get(run) ?? []), resolve]);
     });
     this.touch(run);
-    return Promise.race([ended, this.failed]);
+    return this.#failure.orFail(ended);
   }
 
   /** Watches what the run has out already, and renews its leases at the next opportunity. */
@@ -165,7 +231,18 @@ export class Floor {
   }
 
   close(): void {
+    this.desk.close();
     this.#loop.close();
+  }
+
+  /** Whoever holds something from outside has a whole span to say so. */
+  forgive(turn: Turn): void {
+    this.#lookout.forgive(turn);
+  }
+
+  /** Deals with leases that have run out by now, at most so many (0: all), and names the tasks. */
+  sweep(turn: Turn, limit: number): readonly string[] {
+    return this.#lookout.sweep(turn, limit);
   }
 
   /** How many tasks wait, over all runs. */
@@ -181,7 +258,7 @@ export class Floor {
   }
 
   #observe(change: Change): void {
-    this.dispatcher.observe(change);
+    this.pools.observe(change);
     this.#deadlines.observe(change);
     const { run, task, to } = change;
     this.#touched.add(run);
@@ -189,7 +266,12 @@ export class Floor {
   }
 
   async #turn(now: Instant): Promise<void> {
-    this.#decide({ now, journal: this.#journal, stop: (task, reason) => this.stopLater(task, reason, this.grace) });
+    this.#decide({
+      now,
+      journal: this.#journal,
+      stop: (task, reason) => this.stopLater(task, reason, this.grace),
+      after: (act) => void this.#afterCommit.push(act),
+    });
     if (this.#mustCommit(now)) await this.#commit();
   }
 
@@ -197,10 +279,12 @@ export class Floor {
   #decide(turn: Turn): void {
     const inbox = this.#inbox;
     this.#inbox = [];
+    // Woken long after it should have been: the machine has slept, or its clock was set forward.
+    if (this.#due !== undefined && turn.now > later(this.#due, SLEPT)) this.#lookout.forgive(turn);
     for (const input of inbox) input(turn);
     this.#keep(turn);
     this.#feelPressure();
-    this.#deadlines.due(turn.now, (run, task) => this.#look(turn, run, task));
+    this.#deadlines.due(turn.now, (run, task) => this.#lookout.look(turn, run, task));
     this.#settleEnds(turn);
     if (this.#dispatching) this.#dispatch(turn);
     for (const run of this.#touched) this.#judge(turn, run);
@@ -226,25 +310,10 @@ export class Floor {
     const { mode: before } = this.dispatcher;
     const { queued } = this;
     const mode = pressureMode(before, queued, limits);
-    this.dispatcher.pressure = { mode, queued, depth: limits.depth };
+    this.pools.pressure = { mode, queued, depth: limits.depth };
     if (mode === before) return;
     // Every time-out has moved with the mode.
-    for (const { run, task } of this.dispatcher.held()) this.#deadlines.watch(run, task);
-  }
-
-  #look(turn: Turn, run: Run, task: Task): void {
-    const found = overdue(task, this.attempts.signs(task), turn.now, this.#patience);
-    switch (found?.kind) {
-      case "expired":
-        return settleLoss(turn, run, task, false);
-      case "stop":
-        return stopAttempt(turn, run, task, found.reason);
-      case "silent":
-        this.attempts.silenceReported(task);
-        return this.#journal.ofTask(run, task, { kind: "silent", forMs: found.for }, turn.now);
-      case undefined:
-        return;
-    }
+    for (const { run, task } of this.pools.held()) this.#deadlines.watch(run, task);
   }
 
   #settleEnds(turn: Turn): void {
@@ -254,27 +323,30 @@ export class Floor {
   }
 
   #dispatch(turn: Turn): void {
-    for (const { run, task, news } of this.dispatcher.age(turn.now)) this.#journal.ofTask(run, task, news, turn.now);
+    for (const { run, task, news } of this.pools.age(turn.now)) this.#journal.ofTask(run, task, news, turn.now);
     this.#lookAhead.consider(turn.now);
     for (let next = this.dispatcher.next(turn.now); next !== undefined; next = this.dispatcher.next(turn.now)) {
       const { run, task, worker, evidence } = next;
       const deadline = later(turn.now, this.#ttl);
       const tokenHash = hashToken(this.#deps.secrets.token());
       this.#journal.ofTask(run, task, { kind: "claimed", worker, deadline, evidence, tokenHash }, turn.now);
+      this.attempts.prepare(run, task);
       this.#afterCommit.push(() => this.attempts.start(run, task));
       this.#keepAt ??= later(turn.now, this.#heartbeat);
     }
-    for (const { run, task, news } of this.dispatcher.takeNotices()) this.#journal.ofTask(run, task, news, turn.now);
+    this.desk.serve(turn);
+    for (const { run, task, news } of this.pools.takeNotices()) this.#journal.ofTask(run, task, news, turn.now);
   }
 
   #judge(turn: Turn, run: Run): void {
     if (run.status.state === "active") {
-      if (!this.dispatcher.knows(run)) return;
-      const verdict = judgeRun(run, () => this.#dispatching && this.dispatcher.canMove(run));
+      if (!this.pools.knows(run)) return;
+      const verdict = judgeRun(run, () => this.#dispatching && this.pools.canMove(run));
       if (verdict.kind === "finished") {
         this.#journal.ofRun(run.no, { kind: "run_finished", outcome: verdict.outcome }, turn.now);
         this.#journal.learn(run, lessonsOf(run));
-        this.dispatcher.dismiss(run);
+        this.pools.dismiss(run);
+        this.leases.forget(run);
       }
       if (verdict.kind === "stalled" && this.#dispatching) {
         this.#journal.ofRun(run.no, { kind: "run_stalled", remaining: verdict.remaining }, turn.now);
@@ -307,11 +379,12 @@ export class Floor {
   }
 
   #nextWake(now: Instant): Instant | undefined {
-    return earliest(
+    this.#due = earliest(
       this.#lazySince && later(this.#lazySince, LAZY_MAX),
       this.#keepAt,
       this.#deadlines.next(),
-      this.#dispatching ? this.dispatcher.nextWake(now) : undefined,
+      this.#dispatching ? this.pools.nextWake(now) : undefined,
     );
+    return this.#due;
   }
 }

@@ -1,13 +1,22 @@
 /** What became true since the last commit: each event is folded into the World at once, and waits here to be written. */
-import type { Event, RunNews, RunSubmitted, TaskNews } from "../domain/event.ts";
+import {
+  type Event,
+  NO_RUN,
+  type RunNews,
+  type RunSubmitted,
+  type SystemNews,
+  type TaskNews,
+} from "../domain/event.ts";
 import type { Lesson } from "../domain/history.ts";
+import type { WorkerId } from "../domain/ids.ts";
+import { pausesOf, scopeKey } from "../domain/pause.ts";
 import { reduce } from "../domain/reduce.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Change, World } from "../domain/world.ts";
 import { toRunRow, toTaskRow } from "../store/rows.ts";
-import type { Batch, Epoch } from "../store/store.ts";
+import type { Batch, Epoch, Remembered } from "../store/store.ts";
 
 /** These tell nobody anything that could not be found out again, so they wait for the next commit, for a moment. */
 const LAZY: ReadonlySet<Event["kind"]> = new Set(["started", "lease_renewed", "silent"]);
@@ -22,6 +31,10 @@ export class Journal {
   #requestsDone: number[] = [];
   #lessons: Batch["lessons"] = [];
   #urgent = false;
+  #edited = new Map<Task, Run>();
+  #sessions = new Set<WorkerId>();
+  #pauses = new Set<string>();
+  #answers: Remembered[] = [];
 
   /** `observe` is told every change as it happens, in order. */
   constructor(world: World, observe: (change: Change) => void) {
@@ -34,21 +47,38 @@ export class Journal {
     return this.#urgent;
   }
   get empty(): boolean {
-    return this.#events.length === 0 && this.#requestsDone.length === 0;
+    return this.#events.length === 0 && this.#requestsDone.length === 0 && this.#answers.length === 0;
   }
 
   ofRun(run: RunNo, news: RunNews, at: Instant): void {
     this.#runs.add(run);
+    if (news.kind === "run_finished")
+      for (const key of pausesOf(this.#world.pauses.values(), run)) this.#pauses.add(key);
     this.#add({ ...news, seq: this.#world.seq + 1, at, run });
   }
 
   ofTask(run: Run, task: Task, news: TaskNews, at: Instant): void {
     if (!this.#tasks.has(task)) this.#tasks.set(task, { run, replaces: task.version });
+    if (news.kind === "edited") this.#edited.set(task, run);
     const recorded = news.kind !== "lease_renewed";
     const seq = this.#world.seq + (recorded ? 1 : 0);
     const version = task.version + (recorded ? 1 : 0);
     const attempt = task.attempt + (news.kind === "claimed" ? 1 : 0);
     this.#add({ ...news, seq, at, run: run.no, task: task.no, version, attempt });
+  }
+
+  /** What concerns the scheduler as a whole, or what a person put on hold. */
+  ofSystem(news: SystemNews, at: Instant): void {
+    const run = "scope" in news && "run" in news.scope ? news.scope.run : NO_RUN;
+    if ("scope" in news) this.#pauses.add(scopeKey(news.scope));
+    else this.#sessions.add(news.kind === "session_joined" ? news.profile.id : news.session);
+    this.#add({ ...news, seq: this.#world.seq + 1, at, run });
+  }
+
+  /** The key's answer, for whoever asks again. */
+  remember(answer: Remembered): void {
+    this.#answers.push(answer);
+    this.#urgent = true;
   }
 
   requestDone(no: number): void {
@@ -71,10 +101,15 @@ export class Journal {
       tasks: Array.from(this.#tasks, ([task, { run, replaces }]) => ({ row: toTaskRow(run, task), replaces })),
       requestsDone: this.#requestsDone,
       lessons: this.#lessons,
+      edited: Array.from(this.#edited, ([{ no, spec }, run]) => ({ run: run.no, task: no, spec })),
+      sessions: Array.from(this.#sessions, (id) => ({ id, session: this.#world.sessions.get(id) })),
+      pauses: Array.from(this.#pauses, (key) => ({ key, pause: this.#world.pauses.get(key) })),
+      answers: this.#answers,
     };
     [this.#events, this.#requestsDone, this.#urgent] = [[], [], false];
     this.#lessons = [];
     [this.#runs, this.#tasks] = [new Set(), new Map()];
+    [this.#edited, this.#sessions, this.#pauses, this.#answers] = [new Map(), new Set(), new Set(), []];
     return batch;
   }
 

@@ -5,7 +5,7 @@ import { EXPIRIES_MAX } from "../domain/lease.ts";
 import { findTask, type Run } from "../domain/run.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import { type Asked, isHeld, isTerminal, type StopReason, type Task } from "../domain/task.ts";
-import type { Instant } from "../domain/time.ts";
+import { type Instant, millis } from "../domain/time.ts";
 import type { RequestKind } from "../store/store.ts";
 import type { Report } from "./attempts.ts";
 import type { Journal } from "./journal.ts";
@@ -16,6 +16,8 @@ export interface Turn {
   readonly journal: Journal;
   /** Has the attempt stopped once this turn is durable. */
   stop(task: Task, reason: StopReason): void;
+  /** Is done once this turn is durable. */
+  after(act: () => void): void;
 }
 
 /** A report counts only under the fence of the current claim; any other is refused, and leaves a trace. */
@@ -48,7 +50,7 @@ export function settleLoss(turn: Turn, run: Run, task: Task, holderIsDead: boole
   parkIfPoison(turn, run, task);
 }
 
-function parkIfPoison({ journal, now }: Turn, run: Run, task: Task): void {
+export function parkIfPoison({ journal, now }: Pick<Turn, "journal" | "now">, run: Run, task: Task): void {
   if (task.status.state !== "ready" || task.expiries < EXPIRIES_MAX) return;
   journal.ofTask(run, task, { kind: "parked", reason: "poison" }, now);
 }
@@ -98,6 +100,17 @@ function cancel(turn: Turn, run: Run, task: Task, asked: Asked): void {
   if (!isHeld(status)) return turn.journal.ofTask(run, task, { kind: "cancelled", asked }, turn.now);
   if (status.stopping?.kind === "cancelled") return;
   stopAttempt(turn, run, task, { kind: "cancelled", asked });
+}
+
+/** Nobody here can end what a session does: it is told with its next sign of life. At the hard limit it is not waited for. */
+export function stopRemote(turn: Turn, run: Run, task: Task, reason: StopReason): void {
+  const { journal, now } = turn;
+  if (reason.kind !== "timeout" || reason.limit === "soft")
+    return journal.ofTask(run, task, { kind: "stopping", reason }, now);
+  const { status } = task;
+  const durationMs = millis(isHeld(status) ? now - status.since : 0);
+  const outcome = { kind: "timeout", limit: reason.limit, durationMs } as const;
+  journal.ofTask(run, task, rule(task, outcome, now, jitterOf(run.manifest.seed, task.no, task.attempt)), now);
 }
 
 export function stopAttempt(turn: Turn, run: Run, task: Task, reason: StopReason): void {

@@ -43,6 +43,8 @@ export interface Handle {
 
 /** Disposing of it stops what still runs (`shutdown`) and is done when nothing does; what is started afterwards ends so too. */
 export interface Executor extends AsyncDisposable {
+  /** Told before it is certain that the attempt may be made: does what can be done ahead of `start`, which follows or does not. */
+  prepare?(attempt: Attempt): void;
   start(attempt: Attempt, watch: Watch): Handle;
   /**
    * Takes over an attempt that outlived the scheduler that started it, or learns how it ended meanwhile.

@@ -33,8 +33,9 @@ export function checkDemand(subject: Subject, head: Head, available: Capacity, f
 }
 
 function checkCapabilities(subject: Subject, capabilities: ReadonlySet<string>, findings: Findings): void {
-  for (const [no, { id, requires }] of subject.tasks.entries()) {
-    if (requires === SPEC_DEFAULTS.requires) continue;
+  for (const [no, { id, requires, pool }] of subject.tasks.entries()) {
+    // Sessions come and go, each with capabilities of its own.
+    if (requires === SPEC_DEFAULTS.requires || pool !== undefined) continue;
     for (const [at, capability] of requires.entries()) {
       if (capabilities.has(capability)) continue;
       findings.add({

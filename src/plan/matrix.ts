@@ -71,7 +71,7 @@ class Combination {
     return {
       ...spec,
       id,
-      run: this.#command(spec.run, "run"),
+      run: "prompt" in spec.run ? { prompt: this.#text(spec.run.prompt, "prompt") } : this.#command(spec.run, "run"),
       env: this.#env(spec.env),
       reads: this.#paths(spec.reads, "reads"),
       writes: this.#paths(spec.writes, "writes"),

@@ -1,6 +1,6 @@
 /** From what a plan says to what the scheduler knows: defaults filled in, matrices expanded, one spec per task in plan order. */
 import { isId, type TaskId, taskId } from "../domain/ids.ts";
-import { SPEC_DEFAULTS, type TaskSpec, type TimeoutPolicy } from "../domain/spec.ts";
+import { LOCAL_POOL, type RetryPolicy, SPEC_DEFAULTS, type TaskSpec, type TimeoutPolicy } from "../domain/spec.ts";
 import { formatDuration } from "../domain/time.ts";
 import { type PathPart, Problems, shorten } from "../std/problems.ts";
 import { isMap, mismatch } from "../std/schema.ts";
@@ -135,6 +135,10 @@ function baseOf(defaults: DefaultsInput, problems: Problems): Base {
     retry: merged(SPEC_DEFAULTS.retry, defaults.retry),
     timeout: timeoutOf(SPEC_DEFAULTS.timeout, defaults.timeout, problems),
     ...(defaults.title !== undefined && { title: defaults.title }),
+    ...(defaults.pool !== undefined && { pool: defaults.pool }),
+    ...(defaults.workspace !== undefined && { workspace: defaults.workspace }),
+    ...(defaults.channel !== undefined && { channel: defaults.channel }),
+    ...(defaults.session !== undefined && { session: defaults.session }),
     ...(defaults.provider !== undefined && { provider: defaults.provider }),
     ...(defaults.cwd !== undefined && { cwd: defaults.cwd }),
     ...(defaults.progress !== undefined && { progress: defaults.progress }),
@@ -153,7 +157,7 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 function specOf(id: TaskId, input: TaskInput, base: Base, problems: Problems): TaskSpec {
   const spec: Writable<TaskSpec> = {
     id,
-    run: input.run,
+    run: workOf(input, base, problems),
     needs: input.needs ?? SPEC_DEFAULTS.needs,
     after: input.after ?? SPEC_DEFAULTS.after,
     onFailure: input.onFailure ?? base.onFailure,
@@ -163,10 +167,18 @@ function specOf(id: TaskId, input: TaskInput, base: Base, problems: Problems): T
     reads: input.reads ?? base.reads,
     writes: input.writes ?? base.writes,
     env: merged(base.env, input.env),
-    retry: merged(base.retry, input.retry),
+    retry: merged(input.prompt === undefined ? base.retry : agentRetry(base.retry), input.retry),
     timeout: timeoutOf(base.timeout, input.timeout, problems),
     labels: merged(base.labels, input.labels),
   };
+  const pool = input.pool ?? base.pool;
+  if (pool !== undefined && pool !== LOCAL_POOL) spec.pool = pool;
+  const workspace = input.workspace ?? base.workspace;
+  if (workspace !== undefined) spec.workspace = workspace;
+  const channel = input.channel ?? base.channel;
+  if (channel !== undefined) spec.channel = channel;
+  const session = input.session ?? base.session;
+  if (session !== undefined) spec.session = session;
   const title = input.title ?? base.title;
   if (title !== undefined) spec.title = title;
   const provider = input.provider ?? base.provider;
@@ -185,6 +197,33 @@ function specOf(id: TaskId, input: TaskInput, base: Base, problems: Problems): T
   if (memoryLimit !== undefined) spec.memoryLimit = memoryLimit;
   return spec;
 }
+
+/** The command, or the words for an agent: one of them, and words only where an agent may come for them. */
+function workOf({ run, prompt, pool }: TaskInput, base: Base, problems: Problems): TaskSpec["run"] {
+  if (prompt === undefined) {
+    if (run === undefined)
+      problems.report("missing", `${problems.where()} lacks "run".`, { at: "key", hint: SAY_WHAT });
+    return run ?? { shell: "" };
+  }
+  if (run !== undefined) {
+    problems.report("value", `${problems.where()} has both "run" and "prompt".`, { hint: "Keep one of them." });
+  }
+  if ((pool ?? base.pool ?? LOCAL_POOL) === LOCAL_POOL) {
+    problems.enter("prompt");
+    problems.report("unsupported", `${problems.where()} is for an agent, and no pool of agents is named.`, {
+      at: "key",
+      hint: 'Name the pool whose sessions take it: "pool: claude".',
+    });
+    problems.leave();
+  }
+  return { prompt };
+}
+const SAY_WHAT = `Add "run": ${taskShape.fields.run.expects}.`;
+
+/** What an agent makes of a task is weather, where a command's failing is a result: it is tried again unless the plan says how often. */
+const AGENT_ATTEMPTS = 3;
+const agentRetry = (base: RetryPolicy): RetryPolicy =>
+  base.attempts === SPEC_DEFAULTS.retry.attempts ? { ...base, attempts: AGENT_ATTEMPTS } : base;
 
 /** The task's own keys win; without any, the defaults themselves are shared. */
 const merged = <T extends object>(base: T, own: Partial<T> | undefined): T =>

@@ -117,7 +117,8 @@ const TASK_FIELDS = [
 
 /** A plan written out in full, as JSON that means the same. */
 function written(plan: Plan): string {
-  const command = (run: Plan["tasks"][number]["run"]) => ("shell" in run ? run.shell : run.argv);
+  const command = (run: Plan["tasks"][number]["run"]) =>
+    "shell" in run ? run.shell : "argv" in run ? run.argv : undefined;
   const ms = (span: number | undefined) => (span === undefined ? undefined : `${span}ms`);
   const amounts = ({ cpu, memory, ...named }: Readonly<Record<string, number>>) => ({
     ...(cpu !== undefined && { cpu: `${cpu}m` }),

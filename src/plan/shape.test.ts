@@ -69,7 +69,7 @@ describe("the JSON Schema of a plan", () => {
     ["no tasks", {}],
     ["a wrong word", { tasks: { a: { run: "x", priority: "hgih" } } }],
     ["a size without unit", { tasks: { a: { run: "x", resources: { memory: 4096 } } } }],
-    ["a field that is not run yet", { tasks: { a: { run: "x", prompt: "hello" } } }],
+    ["a field that is not run yet", { tasks: { a: { run: "x", cache: {} } } }],
     ["a wrong duration", { tasks: { a: { run: "x", timeout: "soon" } } }],
   ])("refuses %s", (_, plan) => {
     expect(complaints(planSchema(), plan)).not.toEqual([]);
@@ -94,7 +94,9 @@ describe("the JSON Schema of a plan", () => {
 
   test("is the same language as the reader's: what `defaults` may not hold is not in it", () => {
     const fields = Object.keys(defaultsShape.fields);
-    for (const own of ["id", "run", "needs", "after", "matrix"]) expect(fields).not.toContain(own);
-    expect(Object.keys(taskShape.fields).sort()).toEqual([...fields, "run", "needs", "after", "matrix"].sort());
+    for (const own of ["id", "run", "prompt", "needs", "after", "matrix"]) expect(fields).not.toContain(own);
+    expect(Object.keys(taskShape.fields).sort()).toEqual(
+      [...fields, "run", "prompt", "needs", "after", "matrix"].sort(),
+    );
   });
 });

@@ -90,13 +90,11 @@ const capacities = record(idRule, capacity, { fields: RESOURCE_FIELDS });
 const later = (what: string) => refused(`${what} cannot be used in this version of Rota.`);
 /** Known to the plan language, and not run by this version. Saying so is kinder than calling them unknown. */
 const LATER = {
-  prompt: later('"prompt" (work for an agent)'),
   agent: later('"agent" (work for an agent)'),
   cache: later('"cache" (results kept from earlier runs)'),
   artifacts: later('"artifacts" (files kept after a task)'),
   budget: later('"budget" (a limit on spending)'),
   shards: later('"shards" (one task split into many)'),
-  pool: later('"pool" (groups of workers)'),
   idempotencyKey: later('"idempotencyKey"'),
 } as const;
 
@@ -111,6 +109,14 @@ const COMMON = {
   resources: amounts
     .describe("What the task uses while it runs: cpu, memory, gpu, and names from the plan's resources.")
     .optional(),
+  pool: name
+    .describe("Whose work it is: agents' sessions that joined this pool. This machine's own processes unless given.")
+    .optional(),
+  workspace: line(4_096)
+    .describe("Only sessions that work there take it; only those that work nowhere in particular unless given.")
+    .optional(),
+  channel: name.describe("Only sessions that listen on this channel take it.").optional(),
+  session: name.describe("Only the session of this id takes it.").optional(),
   provider: name
     .describe("The service the task depends on. One that keeps failing is left alone for a while, for all who name it.")
     .optional(),
@@ -142,7 +148,11 @@ const COMMON = {
 } as const;
 
 const OWN = {
-  run: command.describe("The command: text is given to the shell, a list is a program and its arguments."),
+  run: command.describe("The command: text is given to the shell, a list is a program and its arguments.").optional(),
+  prompt: string({ min: 1, max: ARGUMENT_MAX })
+    .where((raw) => raw.trim() !== "", "words for an agent")
+    .describe("In place of a command: what an agent is asked to do. For tasks of a pool.")
+    .optional(),
   needs: list(id).describe("Tasks that must succeed first.").optional(),
   after: list(id).describe("Tasks that must end first, whatever their outcome.").optional(),
   matrix: record(idRule, list(scalar, { min: 1, max: MATRIX_VALUES_MAX }), { max: 10 })
@@ -157,6 +167,11 @@ export const taskShape = object({ ...OWN, ...COMMON }, { name: "a task" });
 export const listedTaskShape = object({ id: id.describe("The task's name."), ...OWN, ...COMMON }, { name: "a task" });
 export const defaultsShape = object(COMMON, { name: "defaults" });
 
+/** A task has a command, or words for an agent. */
+function doesOneThing(json: JsonSchema): JsonSchema {
+  return { ...json, anyOf: [{ required: ["run"] }, { required: ["prompt"] }] };
+}
+
 /** Read one by one and not here, so that a million tasks are never held twice. */
 const tasks = new Schema<unknown>(
   {
@@ -169,7 +184,7 @@ const tasks = new Schema<unknown>(
           additionalProperties: { $ref: "#/$defs/task" },
           minProperties: 1,
         },
-        { type: "array", items: listedTaskShape.json, minItems: 1 },
+        { type: "array", items: doesOneThing(listedTaskShape.json), minItems: 1 },
       ],
     },
     expects: "a map from ids to tasks",
@@ -214,6 +229,6 @@ export function planSchema(): JsonSchema {
     title: "Rota plan",
     description: "Tasks, what they depend on, and what they may use.",
     ...planShape.json,
-    $defs: { task: taskShape.json },
+    $defs: { task: doesOneThing(taskShape.json) },
   };
 }

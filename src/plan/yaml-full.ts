@@ -9,6 +9,7 @@ import { err, ok, type Result } from "../std/result.ts";
 import type { Finding } from "./diagnostics.ts";
 import type { Place } from "./places.ts";
 import { duplicateFindings, nestedTooDeeply, type Source, taskKeysOf } from "./source.ts";
+import { tooDenseAt } from "./yaml-dense.ts";
 import { keyText, YamlValues } from "./yaml-values.ts";
 
 /** The full parser needs about a microsecond per character; more than this would look like a hang. */
@@ -22,21 +23,34 @@ export function readFullYaml(text: string): Result<Source, readonly Finding[]> {
     const hint = "Write it as JSON, or without anchors, tags, tabs and values that go on over several lines.";
     return err([{ code: "PLAN_TOO_LARGE", message, spot: { offset: 0 }, hint }]);
   }
-  const document = parseDocument(text, {
-    version: "1.2",
-    schema: "core",
-    merge: false,
-    uniqueKeys: false,
-    prettyErrors: false,
-    // Not "silent": that would let a second document pass unseen. Nothing is printed either way.
-    logLevel: "error",
-  });
+  const dense = tooDenseAt(text);
+  if (dense !== undefined) return err([nestedTooDeeply(dense)]);
+  const document = parsed(text);
+  if (document === undefined) return err([nestedTooDeeply(0)]);
   const faults = [...document.errors, ...document.warnings];
   if (faults.length > 0) return err(faultFindings(faults));
   if (document.contents === null) {
     return err([{ code: "PLAN_EMPTY", message: "The plan is empty.", spot: { offset: 0 } }]);
   }
   return convert(text, document);
+}
+
+/** Nothing when the parser, which calls itself for every level, has run out of stack. */
+function parsed(text: string): Document.Parsed | undefined {
+  try {
+    return parseDocument(text, {
+      version: "1.2",
+      schema: "core",
+      merge: false,
+      uniqueKeys: false,
+      prettyErrors: false,
+      // Not "silent": that would let a second document pass unseen. Nothing is printed either way.
+      logLevel: "error",
+    });
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 function convert(text: string, document: Document.Parsed): Result<Source, readonly Finding[]> {

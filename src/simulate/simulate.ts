@@ -10,9 +10,9 @@ import type { Placement } from "../domain/schedule.ts";
 import type { Amounts, Rates, TaskSpec } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
 import { type Instant, instant, type Millis, millis } from "../domain/time.ts";
-import { Engine, type EngineDeps, type EngineOptions } from "../engine/engine.ts";
+import { Engine, type EngineOptions } from "../engine/engine.ts";
 import type { Attempt } from "../execute/executor.ts";
-import { ok } from "../std/result.ts";
+import { forgetfulStore } from "../store/memory/forgetful.ts";
 import { NEVER, VirtualClock } from "./clock.ts";
 import { simulatedExecutor } from "./executor.ts";
 
@@ -54,7 +54,7 @@ export async function simulate({ name, specs, site, durations, history }: Simula
   const clock = new VirtualClock();
   const lasting = new Map(specs.map(({ id }, no) => [id, durations[no] as Millis]));
   const engine = new Engine({
-    store: forgetful(history),
+    store: forgetfulStore(history),
     epoch: 1,
     clock,
     secrets: { token: () => "", seed: () => 0, suffix: () => "" },
@@ -70,22 +70,12 @@ export async function simulate({ name, specs, site, durations, history }: Simula
   engine.close();
   const run = engine.world.findRun(RUN) as Run;
   const makespan = millis(schedule.reduce((last, { end }) => Math.max(last, end), 0));
-  return { run, makespan, schedule, stalled: blockers(engine.dispatcher, run, clock.now()) };
+  return { run, makespan, schedule, stalled: blockers(engine.pools, run, clock.now()) };
 }
 
 /** Nobody dies on virtual time, so nobody has to show that they live: a heartbeat would only wake the engine up. */
 const FOR_EVER = millis(NEVER);
 const RUN: RunId = runId("simulation");
-
-/** Nothing is asked for again, so nothing is kept. */
-const forgetful = (history: History): EngineDeps["store"] => ({
-  commit: async () => ok(undefined),
-  load: async () => undefined,
-  runs: async () => [],
-  lastSeq: async () => 0,
-  requests: async () => [],
-  history: async () => history,
-});
 
 function optionsOf({ nodes, workers, capacity, priorities, patience, pressure }: SiteSpec): EngineOptions {
   const node = (at: number): NodeSpec => {
@@ -117,7 +107,7 @@ const attemptOf = (_: Run, { spec, attempt }: Task): Attempt => ({
   run: RUN,
   task: spec.id,
   fence: attempt,
-  command: spec.run,
+  command: "prompt" in spec.run ? { shell: "" } : spec.run,
   cwd: "/",
   env: spec.env,
   priority: spec.priority,
@@ -158,9 +148,12 @@ const manifestOf = (name: string, { resources, rates }: SiteSpec): RunManifest =
   carried: [],
 });
 
-/** Nobody waits for a person on virtual time. Time-outs count from the start, which is not told, so they never come. */
+/**
+ * Nobody waits for a person on virtual time, and whoever would come for the work of a pool is a worker like any other. Time-outs count
+ * from the start, which is not told, so they never come.
+ */
 function withoutGate(spec: TaskSpec): TaskSpec {
-  if (spec.gate === undefined) return spec;
-  const { gate: _, ...rest } = spec;
+  if (spec.gate === undefined && spec.pool === undefined) return spec;
+  const { gate: _, pool: __, ...rest } = spec;
   return rest;
 }

@@ -2,12 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { no, owner, task } from "../../test/rig/builders.ts";
 import { asked, claimed, everyState, FIRST, NOW, Scribe, started } from "../../test/rig/scribe.ts";
+import { profile } from "../../test/rig/sessions.ts";
 import type { Event } from "../domain/event.ts";
-import { runId, taskId } from "../domain/ids.ts";
+import { runId, taskId, workerId } from "../domain/ids.ts";
 import { type Run, runNo } from "../domain/run.ts";
 import { later, minutes } from "../domain/time.ts";
 import { restoreRun, type TaskRow, toRunRow, toTaskRow } from "./rows.ts";
-import type { Batch, Request, Store } from "./store.ts";
+import { type Batch, NOTHING, type Request, type Store } from "./store.ts";
 
 const dead = (): boolean => false;
 const alive = (): boolean => true;
@@ -258,6 +259,105 @@ export function storeConformance(name: string, open: () => Store | Promise<Store
     });
   });
 
+  describe(`${name}: sessions, pauses and keys`, () => {
+    const scopes = [
+      { of: "scheduler" },
+      { of: "pool", pool: "agents" },
+      { of: "run", run: FIRST },
+      { of: "task", run: FIRST, task: no(1) },
+    ] as const;
+
+    test("sessions are given back as they are, in the order of joining, and are gone when they have left", async () => {
+      await using store = await open();
+      const epoch = await acquired(store);
+      const { journal, world } = new Scribe();
+      const full = { workspace: "/w — 你好", channel: "c", capabilities: ["gpu", "rust"], slots: 3 };
+      journal.ofSystem({ kind: "session_joined", profile: profile("z", full) }, NOW);
+      for (const id of ["b", "a"])
+        journal.ofSystem({ kind: "session_joined", profile: profile(id) }, later(NOW, minutes(1)));
+      await store.commit(journal.take(epoch));
+      expect((await store.sessions()).map((session) => session.profile.id)).toEqual(["z", "a", "b"]);
+      const changed = { kind: "session_changed", session: workerId("z"), state: "quarantined", losses: 3 } as const;
+      journal.ofSystem(changed, later(NOW, minutes(2)));
+      journal.ofSystem({ kind: "session_left", session: workerId("a"), why: "enough" }, later(NOW, minutes(2)));
+      await store.commit(journal.take(epoch));
+      expect(await store.sessions()).toEqual([world.sessions.get(workerId("z")), world.sessions.get(workerId("b"))]);
+      expect(await store.sessions()).toMatchObject([{ joinedAt: NOW, seenAt: later(NOW, minutes(2)), losses: 3 }, {}]);
+    });
+
+    test("what is kept of a session does not change with the one that lives", async () => {
+      await using store = await open();
+      const { journal, world } = new Scribe();
+      journal.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
+      await store.commit(journal.take(await acquired(store)));
+      Object.assign(world.sessions.get(workerId("a")) as object, { state: "busy" });
+      expect(await store.sessions()).toMatchObject([{ state: "idle" }]);
+    });
+
+    test("pauses are given back with who asked, why and when; what was let go, or has ended, is on hold no more", async () => {
+      await using store = await open();
+      const epoch = await acquired(store);
+      const scribe = new Scribe();
+      scribe.submit([task("a"), task("b")]);
+      for (const scope of scopes) scribe.journal.ofSystem({ kind: "paused", scope, asked }, NOW);
+      await store.commit(scribe.journal.take(epoch));
+      const kept = (await store.pauses()).map(({ scope }) => scope.of);
+      expect(kept).toEqual(["pool", "run", "scheduler", "task"]);
+      expect(await store.pauses()).toContainEqual({ scope: scopes[3], asked, at: NOW });
+      scribe.journal.ofSystem({ kind: "resumed", scope: scopes[1], asked }, NOW);
+      scribe.journal.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
+      await store.commit(scribe.journal.take(epoch));
+      expect(await store.pauses()).toEqual([{ scope: scopes[0], asked, at: NOW }]);
+    });
+
+    test("a task that was edited is what it is now; the others are what they were", async () => {
+      await using store = await open();
+      const epoch = await acquired(store);
+      const scribe = new Scribe();
+      const run = scribe.submit([task("a"), task("b", { title: "Two" })]);
+      await store.commit(scribe.journal.take(epoch));
+      const changes = { priority: "high", requires: ["gpu"], title: "New" } as const;
+      await store.commit(scribe.write(run, 1, { kind: "edited", changes, asked }).journal.take(epoch));
+      expect((await store.load(FIRST))?.specs).toEqual([task("a"), { ...task("b"), ...changes }]);
+      expect((await store.events({})).at(-1)).toMatchObject({ kind: "edited", changes, asked });
+    });
+
+    test("the first answer to a key stays, until it is old enough to be forgotten", async () => {
+      await using store = await open();
+      const epoch = await acquired(store);
+      const batch = (key: string, fence: number, at = NOW): Batch => ({
+        ...NOTHING,
+        epoch,
+        answers: [{ key, at, answer: { run: FIRST, task: no(1), fence } }],
+      });
+      await store.commit(batch("k", 1));
+      await store.commit(batch("k", 2, later(NOW, minutes(1))));
+      await store.commit({ ...batch("young", 3, later(NOW, minutes(1))) });
+      expect(await store.recall("k")).toEqual({ run: FIRST, task: no(1), fence: 1 });
+      expect(await store.recall("K")).toBeUndefined();
+      await store.forget(NOW);
+      expect(await store.recall("k")).toBeDefined();
+      await store.forget(later(NOW, minutes(1)));
+      expect([await store.recall("k"), await store.recall("young")]).toMatchObject([undefined, { fence: 3 }]);
+    });
+
+    test("the secret is written once", async () => {
+      await using store = await open();
+      expect([await store.secret("first"), await store.secret("second")]).toEqual(["first", "first"]);
+    });
+
+    test("nothing of them is written when the commit is refused", async () => {
+      await using store = await open();
+      const old = await acquired(store);
+      await acquired(store);
+      const { journal } = new Scribe();
+      journal.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
+      journal.ofSystem({ kind: "paused", scope: scopes[0], asked }, NOW);
+      journal.remember({ key: "k", at: NOW, answer: { run: FIRST } });
+      await unchangedBy(store, journal.take(old));
+    });
+  });
+
   test(`${name}: a sound store has nothing to complain of`, async () => {
     await using store = await open();
     await store.commit(everyState(await acquired(store)).batch);
@@ -274,6 +374,9 @@ async function unchangedBy(store: Store, batch: Batch): Promise<void> {
     await store.lastSeq(),
     await store.requests(),
     await store.owner(),
+    await store.sessions(),
+    await store.pauses(),
+    await store.recall("k"),
   ];
   const before = await everything();
   expect(await store.commit(batch)).toEqual({ ok: false, error: "ownership-lost" });

@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { success, task } from "../../test/rig/builders.ts";
 import { openRig, type Rig } from "../../test/rig/rig.ts";
+import { profile } from "../../test/rig/sessions.ts";
 import type { Event } from "../domain/event.ts";
 import { runId } from "../domain/ids.ts";
+import type { Pause } from "../domain/pause.ts";
 import { runNo } from "../domain/run.ts";
+import type { Session } from "../domain/session.ts";
+import type { Task } from "../domain/task.ts";
 import { millis } from "../domain/time.ts";
 import { replayAll, replayRun } from "./replay.ts";
 import type { TaskRow } from "./rows.ts";
@@ -91,6 +95,54 @@ describe("ledger and tables", () => {
       "run 1: the ledger does not know it.",
     ]);
     expect(await replayRun(store, runNo(9))).toEqual(["There is no run 9."]);
+  });
+
+  test("disagree about who is there, in every field", async () => {
+    const rig = await twoRuns();
+    await rig.promised(rig.engine.reception.join(profile("s1")));
+    await rig.promised(rig.engine.reception.join(profile("s2")));
+    await rig.promised(rig.engine.reception.beat("s1", "busy"));
+    await rig.promised(rig.engine.reception.leave("s2", "enough"));
+    expect(await replayAll(rig.store)).toEqual([]);
+    const [kept] = (await rig.store.sessions()) as [Session];
+    const asIf = (sessions: readonly Session[]): Store => ({ ...rig.store, sessions: async () => sessions });
+    expect(await replayAll(asIf([{ ...kept, losses: 2 }]))).toEqual([
+      "session s1: losses is 0 by the ledger and 2 by the table.",
+    ]);
+    expect(await replayAll(asIf([]))).toEqual(["session s1: the table does not have it."]);
+    expect(await replayAll(asIf([kept, { ...kept, profile: profile("s2") }]))).toEqual([
+      "session s2: the ledger does not know it.",
+    ]);
+  });
+
+  test("disagree about what is on hold", async () => {
+    const rig = await twoRuns();
+    const asked = { by: "mo" };
+    await rig.promised(rig.engine.reception.hold({ of: "run", run: runNo(1) }, asked));
+    await rig.promised(rig.engine.reception.hold({ of: "scheduler" }, asked));
+    await rig.promised(rig.engine.reception.letGo({ of: "scheduler" }, asked));
+    expect(await replayAll(rig.store)).toEqual([]);
+    const asIf = (pauses: readonly Pause[]): Store => ({ ...rig.store, pauses: async () => pauses });
+    expect(await replayAll(asIf([]))).toEqual(["pause run/1: the table does not have it."]);
+    const [kept] = (await rig.store.pauses()) as [Pause];
+    expect(await replayAll(asIf([{ ...kept, asked: { by: "eve" } }]))).toEqual([
+      'pause run/1: asked is {"by":"mo"} by the ledger and {"by":"eve"} by the table.',
+    ]);
+  });
+
+  test("disagree about what a person has changed", async () => {
+    const rig = await openRig();
+    const run = await rig.submit([task("a"), task("b", { needs: ["a"] })]);
+    const edited = { title: "New" };
+    await rig.promised(rig.engine.reception.edit(run, run.tasks[1] as Task, edited, { by: "mo" }));
+    expect(await replayAll(rig.store)).toEqual([]);
+    const load: Store["load"] = async (no) => {
+      const stored = await rig.store.load(no);
+      return stored && { ...stored, specs: [task("a"), task("b", { needs: ["a"], title: "Old" })] };
+    };
+    expect(await replayAll({ ...rig.store, load })).toEqual([
+      'run 1, task b: title is "New" by the ledger and "Old" by the table.',
+    ]);
   });
 
   test("may differ in the deadline of a lease, which is renewed without a word", async () => {

@@ -7,8 +7,10 @@ import type { Priority, TaskSpec } from "../domain/spec.ts";
 import {
   type FailReason,
   isTerminal,
+  type Offer,
   type ParkReason,
   type ProcessIdentity,
+  type Starving,
   type Status,
   type StopReason,
   type Task,
@@ -57,6 +59,10 @@ interface Detail {
   readonly because?: TaskNo;
   readonly process?: ProcessIdentity;
   readonly stopping?: StopReason;
+  readonly message?: string;
+  readonly offer?: Offer;
+  readonly starving?: Starving;
+  readonly ignored?: number;
 }
 
 export interface RunRow {
@@ -94,7 +100,7 @@ export function toTaskRow(run: Run, task: Task): TaskRow {
     tokenHash: held?.tokenHash ?? null,
     lostBy: task.lostBy ?? null,
     lane: task.lane ?? null,
-    detail: detailOf(status),
+    detail: detailOf(task),
   };
 }
 
@@ -128,6 +134,9 @@ function restoreTask(run: Run, task: Task, row: TaskRow): void {
   task.approved = row.approved;
   if (row.lostBy !== null) task.lostBy = workerId(row.lostBy);
   if (row.lane !== null) task.lane = row.lane;
+  if (row.detail?.offer !== undefined) task.offer = row.detail.offer;
+  if (row.detail?.ignored !== undefined) task.ignored = row.detail.ignored;
+  if (row.detail?.starving !== undefined) task.starving = row.detail.starving;
   set(run, task, statusOf(row));
 }
 
@@ -155,8 +164,10 @@ function statusOf(row: TaskRow): Status {
       return { state, at };
     case "skipped":
       return { state, at, because: must(detail?.because) };
-    case "parked":
-      return { state, at, reason: must(detail?.reason) as ParkReason };
+    case "parked": {
+      const message = detail?.message === undefined ? {} : { message: detail.message };
+      return { state, at, reason: must(detail?.reason) as ParkReason, ...message };
+    }
     default:
       return unreachable(state);
   }
@@ -168,8 +179,11 @@ function sinceOf(run: Run, status: Status): Instant {
   return "at" in status ? status.at : status.since;
 }
 
-function detailOf(status: Status): Detail | null {
+function detailOf({ status, offer, starving, ignored }: Task): Detail | null {
   switch (status.state) {
+    case "ready":
+      if (offer === undefined && starving === undefined && ignored === undefined) return null;
+      return { ...(offer && { offer }), ...(starving && { starving }), ...(ignored && { ignored }) };
     case "claimed":
       return status.stopping === undefined ? null : { stopping: status.stopping };
     case "running": {
@@ -184,7 +198,7 @@ function detailOf(status: Status): Detail | null {
     case "skipped":
       return { because: status.because };
     case "parked":
-      return { reason: status.reason };
+      return { reason: status.reason, ...(status.message !== undefined && { message: status.message }) };
     default:
       return null;
   }

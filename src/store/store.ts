@@ -5,8 +5,10 @@
 import type { Event, RunSubmitted } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { History, Lesson } from "../domain/history.ts";
-import type { RunId } from "../domain/ids.ts";
+import type { RunId, WorkerId } from "../domain/ids.ts";
+import type { Pause } from "../domain/pause.ts";
 import type { RunNo } from "../domain/run.ts";
+import type { Session } from "../domain/session.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
 import type { ProcessIdentity } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
@@ -39,6 +41,43 @@ export interface Batch {
   readonly requestsDone: readonly number[];
   /** What finished runs have taught, by the name of their plan. */
   readonly lessons: readonly { readonly plan: string; readonly lessons: readonly Lesson[] }[];
+  /** Tasks that a person changed, as they are now. */
+  readonly edited: readonly SpecWrite[];
+  /** Sessions as they are now; gone where there is none. */
+  readonly sessions: readonly { readonly id: WorkerId; readonly session: Session | undefined }[];
+  /** What is on hold now, by the key of its scope; no longer where there is none. */
+  readonly pauses: readonly { readonly key: string; readonly pause: Pause | undefined }[];
+  /** What callers' keys have led to. */
+  readonly answers: readonly Remembered[];
+}
+/** A batch in which nothing has happened, to begin from. */
+export const NOTHING: Omit<Batch, "epoch"> = {
+  events: [],
+  submitted: [],
+  runs: [],
+  tasks: [],
+  requestsDone: [],
+  lessons: [],
+  edited: [],
+  sessions: [],
+  pauses: [],
+  answers: [],
+};
+export interface SpecWrite {
+  readonly run: RunNo;
+  readonly task: TaskNo;
+  readonly spec: TaskSpec;
+}
+/** The key of a request and what it led to: a run, or one claim of one of its tasks. */
+export interface Remembered {
+  readonly key: string;
+  readonly at: Instant;
+  readonly answer: Remembrance;
+}
+export interface Remembrance {
+  readonly run: RunNo;
+  readonly task?: TaskNo;
+  readonly fence?: number;
 }
 /** The row, and the version it replaces: if another has replaced it meanwhile, nothing of the batch is written. */
 export interface TaskWrite {
@@ -95,6 +134,16 @@ export interface Store extends AsyncDisposable {
   history(plan: string): Promise<History>;
   /** The position of the last event, 0 when there is none. */
   lastSeq(): Promise<number>;
+  /** In the order of joining. */
+  sessions(): Promise<readonly Session[]>;
+  /** By the key of their scope. */
+  pauses(): Promise<readonly Pause[]>;
+  /** What the key has led to, if it was used. */
+  recall(key: string): Promise<Remembrance | undefined>;
+  /** Forgets the keys that were used before `before`. */
+  forget(before: Instant): Promise<void>;
+  /** This store's own secret, from which the tokens of leases follow; `fresh` when it has none yet. */
+  secret(fresh: string): Promise<string>;
   request(request: Request): Promise<number>;
   requests(): Promise<readonly PendingRequest[]>;
   /** What is wrong with the store itself, in sentences; empty when nothing is. */

@@ -3,14 +3,17 @@ import { describe, expect, test } from "vitest";
 import { Story } from "../../test/rig/story.ts";
 import { Dispatcher } from "../decide/dispatcher.ts";
 import { blockers, explain, waitsOf } from "../decide/explain.ts";
+import { taskNo } from "../domain/graph.ts";
 import { workerId } from "../domain/ids.ts";
-import { millis } from "../domain/time.ts";
+import { instant, millis } from "../domain/time.ts";
 import { eventLine } from "./events.ts";
+import { grantText } from "./grant.ts";
 import type { Theme } from "./line.ts";
 import { frame, liveModel, plainLine } from "./live.ts";
 import { reportOf } from "./report.ts";
 import { reportText } from "./report-text.ts";
 import { runsText } from "./runs.ts";
+import { sessionText } from "./session.ts";
 import { statusOf } from "./status.ts";
 import { statusText } from "./status-text.ts";
 import { displayWidth } from "./text.ts";
@@ -18,7 +21,9 @@ import { timelineOf } from "./timeline.ts";
 import { timelineHtml } from "./timeline-html.ts";
 import { timelineSvg } from "./timeline-svg.ts";
 import { timelineText } from "./timeline-text.ts";
+import { tokensText } from "./tokens.ts";
 import { whyText } from "./why.ts";
+import { remainingText, workersText } from "./workers.ts";
 
 const controls = (from: number, to: number): string =>
   Array.from({ length: to - from }, (_, at) => String.fromCharCode(from + at)).join("");
@@ -82,7 +87,13 @@ function everyText(evil: string, columns: number, theme: Theme): string[] {
   const texts = { tailOf: () => [evil, `${evil}x`], logOf: () => evil };
   const owner = { pid: 1, host: evil, command: evil, workers: 1 };
   const resources = [{ name: evil, capacity: 3, free: 1 }];
-  const status = statusOf({ run, now, owner, waitOf, resources, newest: false, ...texts });
+  const asked = { asked: { by: evil, why: evil }, at: now };
+  const pauses = [
+    { scope: { of: "scheduler" }, ...asked },
+    { scope: { of: "task", run: run.no, task: taskNo(0) }, ...asked },
+  ] as const;
+  const sessions = [{ session: evil, pool: evil, state: "idle" }] as const;
+  const status = statusOf({ run, now, owner, waitOf, resources, pauses, sessions, newest: false, ...texts });
   const since = run.manifest.submittedAt;
   const live = liveModel({ run, now, since, waitOf, lastLineOf: () => evil, recent: events });
   const glimpse = { manifest: run.manifest, tasks: 1, status: run.status, cancelling: false };
@@ -97,12 +108,49 @@ function everyText(evil: string, columns: number, theme: Theme): string[] {
     ...reportText(reportOf({ run, now, blockers: blockers(dispatcher, run, now), ...texts }), { columns }, theme),
     ...frame(live, { columns, rows: 60 }, theme),
     ...timelineText(timelineOf(run, events, now), { columns }, theme),
+    ...daemonTexts(evil, columns, theme),
+  ];
+}
+
+/** What a daemon answers, shown. */
+function daemonTexts(evil: string, columns: number, theme: Theme): string[] {
+  const now = instant(1_000);
+  const of = { run: evil, task: evil, deadline: evil };
+  const worker = {
+    worker: evil,
+    kind: "session",
+    pool: evil,
+    state: evil,
+    agent: `x${evil}`,
+    since: evil,
+    ...of,
+  } as const;
+  const pause = { of: "task", by: evil, why: evil, at: evil, ...of } as const;
+  const token = { id: evil, name: evil, scope: evil, created_at: evil };
+  return [
+    ...workersText({ workers: [worker], paused: [pause], now }, { columns }, theme),
+    ...remainingText([{ ...of, worker: evil }], { columns }, theme),
+    ...sessionText(
+      { session: evil, pool: evil, state: evil, slots: 1, holds: [of, { ...of, stop: evil }] },
+      { columns, now },
+      theme,
+    ),
+    ...tokensText([token, { ...token, expires_at: evil }], { columns, now }, theme),
   ];
 }
 /** Lines that are not cut, since a pipe has no width. */
 function everyLine(evil: string, theme: Theme): string[] {
   const { events, run } = storyOf(evil);
-  return events.flatMap((event) => [eventLine(event, run, theme), plainLine(event, run, theme) ?? ""]);
+  const grant = {
+    ...{ run: evil, task: evil, attempt: 1, fence: 1, deadline: evil, title: evil, priority: evil },
+    ...{ directory: evil, env: { [evil]: evil }, reads: [evil], writes: [evil] },
+  };
+  const shown = { columns: 80, now: instant(1_000) };
+  return [
+    ...events.flatMap((event) => [eventLine(event, run, theme), plainLine(event, run, theme) ?? ""]),
+    ...grantText({ ...grant, prompt: evil }, shown, theme),
+    ...grantText({ ...grant, command: [evil, evil] }, shown, theme),
+  ];
 }
 
 /** Nothing that a terminal acts on. */

@@ -1,18 +1,23 @@
 /** The ledger for readers: each event as one object for programs, and as one line for people. */
-import { type Event, isTaskEvent, type TaskEvent } from "../domain/event.ts";
+import { type Event, isSystemEvent, isTaskEvent, type RunEvent, type TaskEvent } from "../domain/event.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
-import type { Asked, StopReason } from "../domain/task.ts";
+import type { StopReason } from "../domain/task.ts";
 import { between, formatDuration } from "../domain/time.ts";
-import { unreachable } from "../std/invariant.ts";
+import { invariant, unreachable } from "../std/invariant.ts";
 import { pad, paint, quiet, strong, type Theme, type Tone, toned } from "./line.ts";
 import { iso, plural, timeOfDay } from "./moment.ts";
 import { outcomeJson } from "./outcome.ts";
+import { askedJson, askedWords, systemDetail, systemWords } from "./system-events.ts";
+
+export type EventJson = { readonly seq: number } & Readonly<Record<string, unknown>>;
 
 /** One object, ready to be a line of JSON. Ids instead of numbers, times as text, and never anything of a token. */
-export function eventJson(event: Event, run: Run): object {
+export function eventJson(event: Event, run: Run | undefined): EventJson {
   const { seq, at, kind } = event;
-  const place = { seq, at: iso(at), run: run.manifest.id, kind };
+  const place = { seq, at: iso(at), ...(run && { run: run.manifest.id }), kind };
+  if (isSystemEvent(event)) return { ...place, ...systemDetail(event, run) };
+  invariant(run !== undefined, "what happens to a run or its tasks has a run");
   if (!isTaskEvent(event)) return { ...place, ...runDetail(event, run) };
   const { version, attempt } = event;
   const fence = isAboutClaim(event) ? { fence: event.kind === "late_report_refused" ? event.fence : attempt } : {};
@@ -32,6 +37,7 @@ function isAboutClaim(event: TaskEvent): boolean {
     case "expired":
     case "released":
     case "silent":
+    case "noted":
     case "late_report_refused":
       return true;
     case "parked":
@@ -42,6 +48,12 @@ function isAboutClaim(event: TaskEvent): boolean {
     case "approved":
     case "aged_boost":
     case "priority_inversion":
+    case "offered":
+    case "offer_ended":
+    case "starving":
+    case "spawn_asked":
+    case "starved":
+    case "edited":
       return false;
     case "priority_inherited":
       return true;
@@ -50,7 +62,7 @@ function isAboutClaim(event: TaskEvent): boolean {
   }
 }
 
-function runDetail(event: Exclude<Event, TaskEvent>, run: Run): object {
+function runDetail(event: RunEvent, run: Run): object {
   switch (event.kind) {
     // A ledger read back has neither manifest nor tasks in it; the run has both.
     case "run_submitted":
@@ -91,7 +103,11 @@ function taskDetail(event: TaskEvent, run: Run): object {
     case "released":
       return { why: event.why };
     case "parked":
-      return { reason: event.reason, ...(event.outcome && { outcome: outcomeJson(event.outcome) }) };
+      return {
+        reason: event.reason,
+        ...(event.message !== undefined && { message: event.message }),
+        ...(event.outcome && { outcome: outcomeJson(event.outcome) }),
+      };
     case "skipped":
       return { because: taskOf(run, event.because).spec.id };
     case "cancelled":
@@ -109,12 +125,24 @@ function taskDetail(event: TaskEvent, run: Run): object {
       return { holder: taskOf(run, event.holder).spec.id, for_ms: event.forMs };
     case "late_report_refused":
       return { reported: event.reported };
+    case "offered":
+      return { session: event.session, until: iso(event.until) };
+    case "offer_ended":
+      return { session: event.session, why: event.why };
+    case "starving":
+      return { count: event.count };
+    case "spawn_asked":
+      return { pool: event.pool };
+    case "starved":
+      return { count: event.count, waited_ms: event.waitedMs };
+    case "edited":
+      return { changed: Object.keys(event.changes), ...askedJson(event.asked) };
+    case "noted":
+      return { note: event.note };
     default:
       return unreachable(event);
   }
 }
-
-const askedJson = ({ by, why }: Asked): object => ({ by, ...(why !== undefined && { why }) });
 
 function stopDetail(reason: StopReason): object {
   if (reason.kind === "timeout") return { limit: reason.limit };
@@ -122,19 +150,24 @@ function stopDetail(reason: StopReason): object {
 }
 
 /** `   12  12:03:11  build  claimed by local/1 (attempt 2, waited 3s)`. */
-export function eventLine(event: Event, run: Run, theme: Theme): string {
+export function eventLine(event: Event, run: Run | undefined, theme: Theme): string {
   const seq = quiet(String(event.seq).padStart(5));
-  const who = pad([strong(isTaskEvent(event) ? taskOf(run, event.task).spec.id : run.manifest.name)], NAME_WIDTH);
-  const { text, tone } = eventWords(event, run);
+  const who = pad([strong(subjectOf(event, run))], NAME_WIDTH);
+  const { text, tone } = isSystemEvent(event) ? systemWords(event, run) : eventWords(event, run as Run);
   const what = tone === undefined ? text : toned(tone, text);
   return paint([seq, "  ", quiet(timeOfDay(event.at, theme.timeZone)), "  ", ...who, "  ", what], theme);
+}
+
+function subjectOf(event: Event, run: Run | undefined): string {
+  if (run === undefined) return "scheduler";
+  return isTaskEvent(event) ? taskOf(run, event.task).spec.id : run.manifest.name;
 }
 
 /** Longer names are cut; `--json` has them whole. */
 const NAME_WIDTH = 20;
 
 /** What happened, as the end of a sentence that begins with the task or the run. */
-export function eventWords(event: Event, run: Run): { readonly text: string; readonly tone?: Tone } {
+export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly text: string; readonly tone?: Tone } {
   switch (event.kind) {
     case "run_submitted":
       return { text: `submitted with ${plural(run.tasks.length, "task")}` };
@@ -196,13 +229,26 @@ export function eventWords(event: Event, run: Run): { readonly text: string; rea
       };
     case "late_report_refused":
       return { text: `report "${event.reported}" refused: fence ${event.fence} is not the current one`, tone: "warn" };
+    case "offered":
+      return { text: `offered to ${event.session} for ${formatDuration(between(event.at, event.until))}` };
+    case "offer_ended":
+      return { text: `no longer kept for ${event.session} (${event.why})` };
+    case "starving":
+      return { text: `nobody came for it (${event.count})`, tone: "quiet" };
+    case "spawn_asked":
+      return { text: `a worker for pool ${event.pool} was asked for` };
+    case "starved":
+      return { text: `starves: nobody came for it in ${formatDuration(event.waitedMs)}`, tone: "warn" };
+    case "edited":
+      return { text: `changed (${Object.keys(event.changes).join(", ")}), ${askedWords(event.asked)}` };
+    case "noted":
+      return { text: event.note, tone: "quiet" };
     default:
       return unreachable(event);
   }
 }
 
 const RUN_TONES = { succeeded: "good", failed: "bad", cancelled: "warn" } as const;
-const askedWords = ({ by, why }: Asked): string => `asked by ${by}${why === undefined ? "" : `: ${why}`}`;
 
 function stopWords(reason: StopReason): string {
   if (reason.kind === "timeout") return `${reason.limit} time-out`;

@@ -1,6 +1,6 @@
 /** A run while it goes on: a picture of the terminal's own size that can be drawn again and again, and lines for a pipe. */
 import type { Forecast } from "../domain/estimate.ts";
-import { type Event, isTaskEvent } from "../domain/event.ts";
+import { type Event, isSystemEvent, isTaskEvent } from "../domain/event.ts";
 import type { Wait } from "../domain/explanation.ts";
 import type { TaskId } from "../domain/ids.ts";
 import { describeOutcome, type Outcome } from "../domain/outcome.ts";
@@ -221,6 +221,7 @@ function endLine(event: Event, run: Run): Line | undefined {
 const after = ({ durationMs }: Outcome): Span => quiet(` after ${formatDuration(durationMs)}`);
 
 function otherLine(event: Event, run: Run): Line | undefined {
+  if (isSystemEvent(event)) return undefined;
   const { text } = eventWords(event, run);
   switch (event.kind) {
     case "run_submitted":

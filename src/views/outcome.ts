@@ -17,6 +17,8 @@ export function outcomeJson(outcome: Outcome): object {
 /** What only some kinds have. */
 function detail(outcome: Outcome): object {
   switch (outcome.kind) {
+    case "success":
+      return outcome.summary === undefined ? {} : { summary: outcome.summary };
     case "exit":
     case "verify":
       return { code: outcome.code };

@@ -19,8 +19,9 @@ import {
 import { age, grouped, percent, plural } from "./moment.ts";
 import { commandLines, shellWord } from "./next.ts";
 import { countsLine, progressBar, STATE_SIGNS } from "./sign.ts";
-import type { RunState, StatusView } from "./status.ts";
+import type { RunState, SessionRow, StatusView } from "./status.ts";
 import { amount, REASON_TITLES, waitPhrase } from "./wait.ts";
+import { type PauseRow, pauseLines } from "./workers.ts";
 
 /** Longer lists are cut, and say by how much. */
 const RUNNING_MAX = 16;
@@ -33,6 +34,7 @@ const LOG_COLUMNS_MIN = 100;
 export function statusText(view: StatusView, { columns }: { readonly columns: number }, theme: Theme): string[] {
   const sections = [
     headerOf(view, columns),
+    pauseLines(view.paused, view.now, columns),
     runningSection(view, columns),
     waitingSection(view, columns),
     failedSection(view, columns),
@@ -135,7 +137,7 @@ function failedSection({ failed }: StatusView, columns: number): Line[] {
 const moreLine = (count: number): Line[] => (count > 0 ? [[quiet(`    and ${grouped(count)} more`)]] : []);
 
 /** What is taken and what stands in line for it. */
-function roomSection({ queue, resources, endedAt }: StatusView, columns: number): Line[] {
+function roomSection({ queue, resources, sessions, endedAt }: StatusView, columns: number): Line[] {
   if (endedAt !== undefined) return [];
   const rows: Line[][] = [];
   const lanes = PRIORITIES.filter((lane) => queue[lane] > 0);
@@ -149,11 +151,21 @@ function roomSection({ queue, resources, endedAt }: StatusView, columns: number)
     });
     rows.push([[strong("Resources")], parts.slice(1)]);
   }
+  if (sessions.length > 0) rows.push([[strong("Sessions")], [sessionWords(sessions)]]);
   return table(rows, { columns: [{}, { shrinkTo: 20 }], width: columns, indent: 0 });
 }
 
+/** `writers 2 idle, 1 busy · reviewers 1 prompting`. */
+function sessionWords(sessions: readonly SessionRow[]): string {
+  const pools = Map.groupBy(sessions, ({ pool }) => pool);
+  return Array.from(pools, ([pool, members]) => {
+    const states = Map.groupBy(members, ({ state }) => state);
+    return `${pool} ${Array.from(states, ([state, all]) => `${grouped(all.length)} ${state}`).join(", ")}`;
+  }).join(" · ");
+}
+
 /** The few commands a person is likely to want. */
-function nextSection({ state, failed, waiting, run, newest, file }: StatusView): Line[] {
+function nextSection({ state, failed, waiting, run, newest, file, paused }: StatusView): Line[] {
   const next: [string, string][] = [];
   const here = newest ? "" : ` --run ${run}`;
   const first = (reason: WaitReason): TaskId | undefined =>
@@ -163,10 +175,19 @@ function nextSection({ state, failed, waiting, run, newest, file }: StatusView):
   const parked = first("parked");
   const stuck = first("no-match") ?? first("hazard") ?? first("resources") ?? first("needs");
   if (failure !== undefined) next.push([`rota logs ${failure.task}${here}`, "what it said"]);
+  const [pause] = paused;
+  if (pause !== undefined) next.push([`rota resume${resumeWords(pause)}`, "let it go on"]);
   if (gated !== undefined) next.push([`rota approve ${gated}${here}`, "open its gate"]);
   if (parked !== undefined) next.push([`rota requeue ${parked}${here}`, "try it again"]);
   if (state === "interrupted") next.push([`rota run ${shellWord(file)} --resume`, "go on with it"]);
   if (state === "failed" || state === "cancelled") next.push([`rota retry${here}`, "run again what did not succeed"]);
   if (next.length === 0 && stuck !== undefined) next.push([`rota why ${stuck}${here}`, "what it waits for"]);
   return commandLines(next);
+}
+
+/** How what is on hold is named to be let go. */
+function resumeWords({ of, pool, run, task }: PauseRow): string {
+  if (of === "scheduler") return "";
+  if (of === "pool") return ` --pool ${shellWord(pool ?? "")}`;
+  return `${of === "task" ? ` ${task}` : ""} --run ${run}`;
 }

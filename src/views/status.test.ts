@@ -3,6 +3,9 @@ import { logOf, releaseDispatcher, releaseStory } from "../../test/rig/release.t
 import { Story } from "../../test/rig/story.ts";
 import { Dispatcher } from "../decide/dispatcher.ts";
 import { waitsOf } from "../decide/explain.ts";
+import { taskNo } from "../domain/graph.ts";
+import type { Pause } from "../domain/pause.ts";
+import { runNo } from "../domain/run.ts";
 import type { Theme } from "./line.ts";
 import { runsJson, runsText } from "./runs.ts";
 import { type StatusView, statusJson, statusOf } from "./status.ts";
@@ -135,6 +138,50 @@ describe("status", () => {
     expect([json.failed.length, json.waiting[0]?.tasks.length]).toEqual([40, 9_960]);
   });
 
+  test("shows what is on hold as far as it holds this run back, and who could come for work", () => {
+    const story = new Story({ review: { pool: "writers" }, build: {} });
+    const { run, now } = story;
+    const asked = { asked: { by: "mo", why: "release day" }, at: now };
+    const pauses: readonly Pause[] = [
+      { scope: { of: "pool", pool: "writers" }, ...asked },
+      { scope: { of: "pool", pool: "others" }, ...asked },
+      { scope: { of: "task", run: run.no, task: taskNo(1) }, asked: { by: "ada" }, at: now },
+      { scope: { of: "run", run: runNo(99) }, ...asked },
+    ];
+    const sessions = [
+      { session: "s1", pool: "writers", state: "idle" },
+      { session: "s2", pool: "writers", state: "busy" },
+      { session: "s3", pool: "writers", state: "idle" },
+      { session: "r1", pool: "reviewers", state: "prompting" },
+    ] as const;
+    const view = statusFor(story.pass(90), { owner: OWNER, waitOf: () => undefined, resources: [], pauses, sessions });
+    expect(show(statusText(view, { columns: 80 }, PLAIN))).toMatchInlineSnapshot(`
+      "
+      ● release  running for 1m30s · 4 workers · pid 4711 on laptop  release-7f3a2c
+
+        ──────────────────────────────────────────────────────────── 0/2 0%
+        2 ready
+
+      On hold
+        ‖ pool writers                  asked by mo: release day  1m30s ago
+        ‖ task build of release-7f3a2c  asked by ada              1m30s ago
+
+      Queue     2 normal
+      Sessions  writers 2 idle, 1 busy · reviewers 1 prompting
+
+      Next
+        rota resume --pool writers  let it go on
+      "
+    `);
+    expect(statusJson(view)).toMatchObject({
+      paused: [
+        { of: "pool", pool: "writers", by: "mo", why: "release day" },
+        { of: "task", task: "build", by: "ada" },
+      ],
+      sessions,
+    });
+  });
+
   test("as JSON", () => {
     const json = Object.entries(statusJson(statusFor(releaseStory())));
     expect(`\n${json.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join("\n")}\n`).toMatchInlineSnapshot(`
@@ -153,6 +200,8 @@ describe("status", () => {
       failed: [{"task":"broken","reason":"abandoned","log":".rota/logs/release-7f3a2c/broken.1.log","skipped":1,"at":"2026-03-14T12:00:08.000Z","attempts":1,"outcome":{"kind":"exit","message":"exit code 2","code":2,"duration_ms":8000}}]
       queue: {"critical":0,"high":0,"normal":4,"low":1}
       resources: [{"name":"cpu","capacity":8000,"used":0},{"name":"gpu","capacity":1,"used":0},{"name":"claude","capacity":3,"used":2}]
+      paused: []
+      sessions: []
       "
     `);
   });

@@ -3,8 +3,10 @@ import type { Wait, WaitReason } from "../domain/explanation.ts";
 import { WAIT_REASONS } from "../domain/explanation.ts";
 import type { RunId, TaskId, WorkerId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
-import { type Run, type RunOutcome, remaining } from "../domain/run.ts";
-import { PRIORITIES, type Priority } from "../domain/spec.ts";
+import type { Pause } from "../domain/pause.ts";
+import { type Run, type RunOutcome, remaining, taskOf } from "../domain/run.ts";
+import type { SessionState } from "../domain/session.ts";
+import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
 import type { FailReason, StopReason, Task } from "../domain/task.ts";
 import { type Instant, instant } from "../domain/time.ts";
 import { iso } from "./moment.ts";
@@ -12,6 +14,7 @@ import { outcomeJson } from "./outcome.ts";
 import type { Counts } from "./sign.ts";
 import { skippedBy } from "./skipped.ts";
 import { waitJson } from "./wait.ts";
+import type { PauseRow } from "./workers.ts";
 
 /** What the view cannot see by itself. */
 export interface StatusInput {
@@ -24,8 +27,17 @@ export interface StatusInput {
   /** What there is and what is free of it. */
   readonly resources: readonly { readonly name: string; readonly capacity: number; readonly free: number }[];
   readonly logOf: (task: TaskId, attempt: number) => string;
+  /** Everything that is on hold, whatever it is. */
+  readonly pauses?: readonly Pause[];
+  /** Who comes by itself for work of a pool. */
+  readonly sessions?: readonly SessionRow[];
   /** Whether it is the run that commands mean when none is named. */
   readonly newest: boolean;
+}
+export interface SessionRow {
+  readonly session: string;
+  readonly pool: string;
+  readonly state: SessionState;
 }
 export interface StatusOwner {
   readonly pid: number;
@@ -53,6 +65,9 @@ export interface StatusView {
   /** Ready tasks by priority. */
   readonly queue: Readonly<Record<Priority, number>>;
   readonly resources: readonly { readonly name: string; readonly used: number; readonly capacity: number }[];
+  /** What is on hold and holds something of this run back. */
+  readonly paused: readonly PauseRow[];
+  readonly sessions: readonly SessionRow[];
 }
 
 /** `interrupted`: it has not ended, and nobody schedules it. */
@@ -123,7 +138,29 @@ export function statusOf(input: StatusInput): StatusView {
     failed: failed.sort((a, b) => a.at - b.at),
     queue,
     resources: input.resources.map(({ name, capacity, free }) => ({ name, capacity, used: capacity - free })),
+    paused: status.state === "finished" ? [] : (input.pauses ?? []).flatMap((pause) => pausedHere(run, pause) ?? []),
+    sessions: input.sessions ?? [],
   };
+}
+
+/** The pause in the words of commands, if it reaches anything of the run. */
+function pausedHere(run: Run, { scope, asked, at }: Pause): PauseRow | undefined {
+  const record = { ...asked, at: iso(at) };
+  const here = { run: run.manifest.id };
+  switch (scope.of) {
+    case "scheduler":
+      return { of: scope.of, ...record };
+    case "pool":
+      return run.tasks.some(({ spec }) => poolOf(spec) === scope.pool)
+        ? { of: scope.of, pool: scope.pool, ...record }
+        : undefined;
+    case "run":
+      return scope.run === run.no ? { of: scope.of, ...here, ...record } : undefined;
+    case "task":
+      return scope.run === run.no
+        ? { of: scope.of, ...here, task: taskOf(run, scope.task).spec.id, ...record }
+        : undefined;
+  }
 }
 
 export function runState({ status, cancelling }: Pick<Run, "status" | "cancelling">, owned: boolean): RunState {
@@ -194,5 +231,7 @@ export function statusJson(view: StatusView): object {
     })),
     queue: view.queue,
     resources: view.resources,
+    paused: view.paused,
+    sessions: view.sessions,
   };
 }

@@ -126,6 +126,13 @@ function endOf({ kind }: TaskEvent): AttemptEnd | undefined {
     case "priority_inherited":
     case "priority_inversion":
     case "late_report_refused":
+    case "offered":
+    case "offer_ended":
+    case "starving":
+    case "spawn_asked":
+    case "starved":
+    case "edited":
+    case "noted":
       return undefined;
     default:
       return unreachable(kind);

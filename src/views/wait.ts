@@ -13,6 +13,7 @@ export const REASON_TITLES: Readonly<Record<WaitReason, string>> = {
   needs: "for other tasks",
   gate: "for approval",
   paused: "paused",
+  offered: "offered to a session",
   "backing-off": "backing off",
   "no-match": "impossible here",
   backpressure: "held back, the queue is full",
@@ -39,9 +40,12 @@ export function waitPhrase(wait: Wait, now: Instant): string {
       return `needs approval: ${wait.prompt}`;
     case "paused":
       return `paused by ${wait.asked.by}`;
+    case "offered":
+      return `kept for ${wait.session} for another ${formatDuration(between(now, wait.until))}`;
     case "backing-off":
       return `tries again in ${formatDuration(between(now, wait.until))}`;
     case "no-match":
+      if (wait.pool !== undefined && wait.missing.length === 0) return `no session of pool ${wait.pool} may take it`;
       return [
         ...(wait.missing.length > 0 ? [`no worker has ${wait.missing.join(", ")}`] : []),
         ...wait.tooMuch.map(tooMuchPhrase),
@@ -81,11 +85,17 @@ export function waitSentence(wait: Wait, now: Instant): string {
       return `waits for a person to approve it: ${wait.prompt}`;
     case "paused":
       return `is paused by ${wait.asked.by}${wait.asked.why === undefined ? "" : `: ${wait.asked.why}`}.`;
+    case "offered":
+      return `was offered to session ${wait.session}, and is kept for it for another ${formatDuration(between(now, wait.until))}.`;
     case "backing-off": {
       const after = wait.after === undefined ? "its last attempt" : `its last attempt (${describeOutcome(wait.after)})`;
       return `backs off after ${after}, and may go again in ${formatDuration(between(now, wait.until))}.`;
     }
     case "no-match":
+      if (wait.pool !== undefined) {
+        const there = wait.sessions === 0 ? "none has joined" : `none of ${plural(wait.sessions ?? 0, "session")} fits`;
+        return `waits for a session of pool ${wait.pool}: ${there}${wait.missing.length > 0 ? `, it needs ${wait.missing.join(", ")}` : ""}.`;
+      }
       return `can never start here: ${waitPhrase(wait, now)}.`;
     case "hazard": {
       const holder = glimpsePhrase(wait.holder, now);
@@ -195,7 +205,14 @@ export function waitJson(wait: Wait): object {
         ...(wait.reservedFor !== undefined && { reserved_for: glimpseJson(wait.reservedFor) }),
       };
     case "no-match":
-      return { reason: wait.reason, missing: wait.missing, too_much: wait.tooMuch };
+      return {
+        reason: wait.reason,
+        missing: wait.missing,
+        too_much: wait.tooMuch,
+        ...(wait.pool !== undefined && { pool: wait.pool, sessions: wait.sessions }),
+      };
+    case "offered":
+      return { reason: wait.reason, session: wait.session, until: iso(wait.until) };
     case "parked":
       return { reason: wait.reason, why: wait.why, since: iso(wait.since) };
     case "paused":

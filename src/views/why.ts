@@ -82,6 +82,11 @@ function verdictOf({ wait, state, holding, outcome, failReason, because, at, att
 const ago = (since: Instant | undefined, now: Instant): string =>
   since === undefined ? "some time ago" : `${age(since, now)} ago`;
 
+function workerWords({ idle, total, pool }: Extract<Gate, { gate: "workers" }>): readonly [string, string] {
+  if (pool === undefined) return ["workers", total === 0 ? "no scheduler is running" : `${idle} of ${total} idle`];
+  return ["sessions", total === 0 ? `none has joined pool ${pool}` : `${idle} of ${total} idle in pool ${pool}`];
+}
+
 /** Open or closed, what it is about, and by which numbers. */
 function gateRow(gate: Gate, now: Instant): Line[] {
   const [name, numbers] = gateWords(gate, now);
@@ -132,7 +137,7 @@ function gateWords(gate: Gate, now: Instant): readonly [string, string] {
         gate.open ? `does not delay ${gate.for}` : `would delay ${gate.for}, who has waited for too long`,
       ];
     case "workers":
-      return ["workers", gate.total === 0 ? "no scheduler is running" : `${gate.idle} of ${gate.total} idle`];
+      return workerWords(gate);
     default:
       return unreachable(gate);
   }
@@ -146,7 +151,7 @@ const fileWords = ({ reads, writes }: { reads: number; writes: number }): string
 function factsOf(explanation: Explanation, theme: Theme): Line[][] {
   const { at, roots, unblock, position, priority, rank, rankUnit, estimate, holding, failures, attemptsMax } =
     explanation;
-  const { wait, state } = explanation;
+  const { wait, state, outcome } = explanation;
   const facts: Line[][] = [];
   const add = (name: string, text: string): void => void facts.push([[quiet(name)], [text]]);
   if (roots !== undefined && wait?.reason === "needs" && !sameTasks(roots, wait.blockers)) {
@@ -172,6 +177,7 @@ function factsOf(explanation: Explanation, theme: Theme): Line[][] {
   if (holding?.timeoutAt !== undefined) add("time-out", `in ${formatDuration(between(at, holding.timeoutAt))}`);
   if (holding !== undefined) add("lease", `ends in ${formatDuration(between(at, holding.deadline))} unless renewed`);
   if (failures > 0 && state !== "failed") add("failures", `${failures} of ${plural(attemptsMax, "attempt")} used`);
+  if (outcome?.kind === "success" && outcome.summary !== undefined) add("summary", outcome.summary);
   return facts;
 }
 
@@ -193,6 +199,8 @@ function unblockWords({ at, from }: Unblock, now: Instant, { timeZone }: Theme):
       return when;
     case "rate":
       return `${when}, if nobody else takes of the rate`;
+    case "offer":
+      return `${when}, if the session does not take it`;
     case "breaker":
       return `${when}, when the service is tried again`;
     case "estimate":
@@ -223,7 +231,10 @@ function nextCommands({ wait, state, task, roots, because }: Explanation): [stri
       return [[`rota why ${root.task}`, "what it hangs on"]];
     case "hazard":
       return [[`rota logs ${wait.holder.task} -f`, "watch who holds the files"]];
+    case "offered":
+      return [["rota workers", "who is there"]];
     case "no-match":
+      if (wait.pool !== undefined) return [["rota workers", "who is there"]];
       return [["rota doctor", "what this machine has"]];
     case "backing-off":
       return [[`rota logs ${task}`, "what the last attempt said"]];

@@ -188,7 +188,7 @@ test("schema prints a JSON Schema that knows the fields of a task", async () => 
 });
 
 describe("the examples", () => {
-  test.each(["quickstart", "failing", "release"])("%s is in order, even strictly", async (name) => {
+  test.each(["quickstart", "failing", "release", "agents"])("%s is in order, even strictly", async (name) => {
     expect(await spawnRota(["check", `examples/${name}.yaml`, "--strict", "--json"])).toEqual({
       code: 0,
       out: '{"diagnostics":[]}\n',

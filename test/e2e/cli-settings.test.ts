@@ -48,10 +48,24 @@ const isAlive = (pid: number): boolean => {
 
 const TESTED = ["workers", "durability", "grace", "leaseTtl", "heartbeat", "orphans", "pass", "logMaxBytes"];
 /** What the scheduler decides by is tried on a manual clock instead, in src/app. */
-const ON_A_CLOCK = ["priorities", "policy", "patienceDispatches", "patienceWait", "pressure"] as const;
+const ON_A_CLOCK = [
+  "priorities",
+  "policy",
+  "patienceDispatches",
+  "patienceWait",
+  "pressure",
+  "sessionTtl",
+  "ackTimeout",
+  "offerTtl",
+  "wakeInterval",
+  "wakeCooldown",
+  "starvingAge",
+  "ladder",
+  "pools",
+] as const;
 test("no setting is left out here", () => {
   expect([...TESTED, ...ON_A_CLOCK].sort()).toEqual([...SETTING_NAMES].sort());
-  const tests = ["settings", "policy"]
+  const tests = ["settings", "policy", "daemon/settings"]
     .map((name) => readFileSync(join(import.meta.dirname, "../../src/app", `${name}.test.ts`), "utf8"))
     .join("");
   for (const setting of ON_A_CLOCK) expect(tests).toContain(variableOf(setting));

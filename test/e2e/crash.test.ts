@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { seededRandom } from "../../src/effects/random.ts";
+import { expectLawsKept } from "../rig/laws-kept.ts";
 import { jsonLines, lastJson, openPlace, type Place, processesWith } from "../rig/rota.ts";
 
 const SEED = Number(process.env["SEED"] ?? 17);
@@ -76,6 +77,7 @@ async function expectWholeHistory(place: Place): Promise<void> {
   expect(trace).toEqual(once);
 
   for (const run of runs) expect(processesWith(`ROTA_RUN=${run}`)).toEqual([]);
+  await expectLawsKept(join(place.dir, ".rota"));
   const doctor = await place.rota(["doctor"]);
   expect(doctor.code, doctor.out + doctor.err).toBe(0);
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { NOTHING } from "../../src/store/store.ts";
 import { owner } from "../rig/builders.ts";
 import { fakeTerminal, freshDir, rota, type Said, spawnRota } from "../rig/cli.ts";
 
@@ -115,7 +116,7 @@ describe("true durations", () => {
     const store = openSqliteStore(join(cwd, ".rota", "rota.db"));
     await store.acquire(owner("test"), () => false);
     const lessons = [{ plan: "release", lessons: [{ task: "ship", logMs: Math.log(30_000) }] }];
-    await store.commit({ epoch: 1, events: [], submitted: [], runs: [], tasks: [], requestsDone: [], lessons });
+    await store.commit({ ...NOTHING, epoch: 1, lessons });
     await store[Symbol.asyncDispose]();
     const found = read(await simulate("--workers", "2", "--json"));
     expect(found.makespan_ms).toBe(42_000);

@@ -27,15 +27,27 @@ export function brokenLaws(run: Run, events: readonly Event[], capacity: Amounts
     return { spec, version: 0, claims: 0, costly: 0, held: undefined, ended, approved: false, cancelAsked: false };
   });
   const byId = new Map(tasks.map((each) => [each.spec.id, each]));
+  /** How many tasks each session does at once. */
+  const slots = new Map<string, number>();
   let seq = 0;
   for (const event of events) {
     const say = (law: string): void => void broken.push(`event ${event.seq} (${event.kind}): ${law}`);
     if (event.seq !== ++seq) say(`follows ${seq - 1}`);
+    if (event.kind === "session_joined") slots.set(event.profile.id, event.profile.slots);
     if (!isTaskEvent(event)) continue;
     const task = tasks[event.task] as Seen;
     if (event.version !== ++task.version) say(`version ${event.version} follows ${task.version - 1}`);
     if (task.ended !== undefined && event.kind !== "late_report_refused") say(`${task.spec.id} had ${task.ended}`);
-    if (event.kind === "claimed") checkClaim(event, task, tasks, byId, { ...capacity, ...run.manifest.resources }, say);
+    if (event.kind === "claimed")
+      checkClaim(
+        event,
+        task,
+        tasks,
+        byId,
+        { ...capacity, ...run.manifest.resources },
+        slots.get(event.worker) ?? 1,
+        say,
+      );
     follow(event, task, say);
   }
   return broken;
@@ -47,6 +59,7 @@ function checkClaim(
   tasks: readonly Seen[],
   byId: ReadonlyMap<TaskSpec["id"], Seen>,
   capacity: Amounts,
+  slots: number,
   say: (law: string) => void,
 ): void {
   const { spec } = task;
@@ -61,7 +74,7 @@ function checkClaim(
   }
   for (const first of spec.after) if (byId.get(first)?.ended === undefined) say(`${spec.id} comes after ${first}`);
   const held = tasks.filter((other) => other.held !== undefined);
-  if (held.some((other) => other.held === event.worker)) say(`${event.worker} has two tasks`);
+  if (held.filter((other) => other.held === event.worker).length >= slots) say(`${event.worker} has ${slots} already`);
   for (const other of held) if (collide(spec, other.spec)) say(`${spec.id} and ${other.spec.id} touch the same files`);
   for (const [name, most] of Object.entries(capacity)) {
     const taken = [task, ...held].reduce((sum, each) => sum + (each.spec.resources[name] ?? 0), 0);

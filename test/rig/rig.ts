@@ -2,7 +2,7 @@
 import type { Event } from "../../src/domain/event.ts";
 import { workerId } from "../../src/domain/ids.ts";
 import { findTask, type Run, type RunManifest, type RunNo } from "../../src/domain/run.ts";
-import type { TaskSpec } from "../../src/domain/spec.ts";
+import { commandOf, type TaskSpec } from "../../src/domain/spec.ts";
 import type { Task, TaskState } from "../../src/domain/task.ts";
 import type { Secrets } from "../../src/effects/random.ts";
 import { Engine, type EngineOptions } from "../../src/engine/engine.ts";
@@ -113,7 +113,7 @@ const attemptOf = ({ manifest: { id } }: Run, { spec, attempt }: Task): Attempt 
   run: id,
   task: spec.id,
   fence: attempt,
-  command: spec.run,
+  command: commandOf(spec),
   cwd: "/",
   env: spec.env,
   priority: spec.priority,

@@ -1,6 +1,6 @@
 /** The built program as a user has it: started, fed, killed and asked, with a state directory of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -95,4 +95,19 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
     if (performance.now() > end) throw new Error(`never: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** Whether the process has a file of this name open. */
+export function opens(pid: number, name: string): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`).endsWith(name));
+  } catch {
+    return false;
+  }
+}
+
+/** The process that this one has started. */
+export function childOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return Number(text.split(" ")[0]);
 }

@@ -7,6 +7,42 @@ export interface Channel {
   close(): void;
 }
 
+/** Takes up a talk: tells what is heard, and when it is over, and gives the way to answer. */
+export type Connect<Heard> = (heard: (message: Heard) => void, closed: () => void) => Channel;
+
+/** A talk over a socket. What is no message is ignored. */
+export const overSocket =
+  <Heard>(socket: Socket, parse: (line: string) => Heard | undefined): Connect<Heard> =>
+  (heard, closed) =>
+    openChannel(
+      socket,
+      (line) => {
+        const message = parse(line);
+        if (message !== undefined) heard(message);
+      },
+      closed,
+    );
+
+/** A talk within one program: what is said at one end is heard at the other at once. Both are to be taken up before anything is said. */
+export function withinProgram<A extends object, B extends object>(): readonly [Connect<A>, Connect<B>] {
+  let open = true;
+  const ends: { heard(message: object): void; closed(): void }[] = [];
+  const connect =
+    <Heard extends object>(mine: number, other: number): Connect<Heard> =>
+    (heard, closed) => {
+      ends[mine] = { heard, closed };
+      return {
+        send: (message) => void (open && ends[other]?.heard(message)),
+        close() {
+          if (!open) return;
+          open = false;
+          queueMicrotask(() => ends[other]?.closed());
+        },
+      };
+    };
+  return [connect<A>(0, 1), connect<B>(1, 0)];
+}
+
 /** Longer than any message; a peer that sends more without a line end is not one of ours. */
 const LINE_MAX = 64 * 1024 * 1024;
 

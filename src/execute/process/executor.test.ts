@@ -20,22 +20,27 @@ import { CANCELLED, eventually, executorConformance, shell, told } from "../conf
 import type { Attempt, Executor, Handle } from "../executor.ts";
 import { openProcessExecutor } from "./executor.ts";
 import { readRecords } from "./files.ts";
-import type { ProcessOptions } from "./options.ts";
+import { FORKERS, type ProcessOptions } from "./options.ts";
 
 // Real processes on a machine that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const MIB = 1024 * 1024;
 
-describe("process executor", () => {
-  executorConformance((stateDir) => openProcessExecutor({ stateDir, clock: systemClock() }));
+describe.each(FORKERS)("process executor, forking through %s", (forker) => {
+  executorConformance((stateDir) => openProcessExecutor({ stateDir, clock: systemClock(), options: { forker } }));
 });
 
-describe("a process", () => {
+describe.each(FORKERS)("a process, forked through %s", (forker) => {
   let dir: string;
   let executor: Executor;
   const open = (environment: NodeJS.ProcessEnv = process.env, options: Partial<ProcessOptions> = {}): Executor => {
-    executor = openProcessExecutor({ stateDir: join(dir, "state"), clock: systemClock(), environment, options });
+    executor = openProcessExecutor({
+      stateDir: join(dir, "state"),
+      clock: systemClock(),
+      environment,
+      options: { forker, ...options },
+    });
     return executor;
   };
   const start = (line: string, changes: Partial<Attempt> = {}): Handle =>
@@ -54,7 +59,7 @@ describe("a process", () => {
     open();
     const watch = told();
     await executor.start(
-      shell(dir, "echo $$; cut -d' ' -f22 /proc/$$/stat; cat /proc/sys/kernel/random/boot_id"),
+      shell(dir, "echo $$; cut -d' ' -f22 /proc/$$/stat; cat /proc/sys/kernel/random/boot_id; sleep 0.1"),
       watch,
     ).outcome;
     const [pid, startTime, bootId] = log().trim().split("\n");

@@ -8,7 +8,7 @@ import { Bound } from "./bound.ts";
 import { baseEnvironment, taskEnvironment } from "./environment.ts";
 import { claimIdentity, errorsFile, forgetSpawner, prepareDirectory, type StateIdentity } from "./files.ts";
 import { type Inheritance, inherit } from "./inherit.ts";
-import { launchSpawner } from "./launcher.ts";
+import { canFork, launchForker, launchSpawner } from "./launcher.ts";
 import type { Link } from "./link.ts";
 import { attemptKey, sight } from "./marks.ts";
 import type { Hello, Start } from "./messages.ts";
@@ -43,6 +43,7 @@ class ProcessExecutor implements Executor {
   readonly #hello: Hello;
   /** Spawners started here. */
   #crew: Link[] = [];
+  #forker: ProcessOptions["forker"];
   readonly #own = new Set<string>();
   readonly #logs = new Map<string, { readonly log: string; readonly secrets: readonly string[] }>();
   #starts = 0;
@@ -55,6 +56,7 @@ class ProcessExecutor implements Executor {
     this.#clock = clock;
     this.#environment = environment;
     this.#options = { ...PROCESS_DEFAULTS, ...options };
+    this.#forker = canFork() ? this.#options.forker : "node";
     this.#directory = prepareDirectory(stateDir);
     const fresh = (): StateIdentity => ({ stateId: this.#secrets.token(), secret: this.#secrets.token() });
     this.#identity = claimIdentity(this.#directory, fresh, this.#secrets.suffix());
@@ -84,6 +86,16 @@ class ProcessExecutor implements Executor {
       this.#pick().start(this.#order(bound.key, attempt, env, secrets), bound);
     }
     return bound;
+  }
+
+  /** Secrets are fetched only once they are needed, so what has any is not prepared. */
+  prepare(attempt: Attempt): void {
+    const link = this.#crew[0];
+    if (this.#disposed !== undefined || link?.prepare === undefined || !link.open) return;
+    const wanted = taskEnvironment(attempt.env, this.#environment);
+    if (!wanted.ok || wanted.value.secrets.length > 0) return;
+    const key = attemptKey(attempt.run, attempt.task, attempt.fence);
+    link.prepare(this.#order(key, attempt, wanted.value.env, []));
   }
 
   async adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined> {
@@ -162,20 +174,43 @@ class ProcessExecutor implements Executor {
   /** The spawner with the least to do; a further one when the work is many and short. */
   #pick(): Link {
     this.#starts++;
-    const wanted = this.#starts > BUSY_STARTS ? this.#options.spawners : 1;
+    // A forker starts as fast as one can ask it to.
+    const most = this.#forker === "perl" ? 1 : this.#options.spawners;
+    const wanted = this.#starts > BUSY_STARTS ? most : 1;
     this.#crew = this.#crew.filter((link) => link.open);
     if (this.#crew.length < wanted) this.#launch();
     return this.#crew.reduce((least, link) => (link.bound.size < least.bound.size ? link : least));
   }
 
-  #launch(): void {
+  #launch(): Link {
     const id = `${process.pid}-${this.#secrets.suffix()}`;
     this.#own.add(id);
-    const link = launchSpawner(this.#directory, id, this.#hello, (left, replaced) => this.#lost(left, replaced));
+    const launch = this.#forker === "perl" ? launchForker : launchSpawner;
+    const link = launch({
+      directory: this.#directory,
+      id,
+      identity: this.#identity,
+      hello: this.#hello,
+      perl: this.#options.perl,
+      lost: (from, left, replaced) => this.#lostOwn(from, left, replaced),
+    });
     this.#crew.push(link);
+    return link;
+  }
+
+  /** A forker that never answered has started nothing, and does not work here: what was asked of it is asked of a spawner. */
+  #lostOwn(link: Link, left: readonly Bound[], replaced: boolean): void {
+    if (link.answered || this.#forker === "node" || this.#disposed !== undefined) return this.#lost(left, replaced);
+    this.#forker = "node";
+    const next = this.#launch();
+    for (const bound of left) {
+      const order = link.unanswered(bound.key);
+      if (order !== undefined) next.start(order, bound);
+    }
   }
 
   #lost(left: readonly Bound[], replaced: boolean): void {
+    if (left.length === 0) return;
     if (!replaced) this.#rescue(left, `its spawner died; ${errorsFile(this.#directory)} may say why`);
     // They run on, for somebody else.
     else for (const bound of left) bound.lost("another scheduler took over", this.#clock.now());
@@ -204,7 +239,7 @@ class ProcessExecutor implements Executor {
   }
 
   #inherit(): Promise<Inheritance> {
-    this.#inheritance ??= inherit(this.#directory, this.#own, this.#hello, this.#clock, (left, replaced) =>
+    this.#inheritance ??= inherit(this.#directory, this.#own, this.#hello, this.#clock, (_, left, replaced) =>
       this.#lost(left, replaced),
     );
     return this.#inheritance;

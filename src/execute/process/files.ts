@@ -1,5 +1,16 @@
 /** What the executor and its spawners leave in the state directory, so that a later scheduler finds what still runs. */
-import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProcessIdentity } from "../../domain/task.ts";
 import { type Ended, parseFromSpawner } from "./messages.ts";
@@ -22,6 +33,16 @@ export const socketFile = (directory: string, id: string): string => join(direct
 export const endsFile = (directory: string, id: string): string => join(directory, `${id}.ends.jsonl`);
 export const errorsFile = (directory: string): string => join(directory, "spawner.log");
 const identityFile = (directory: string): string => join(directory, "identity.json");
+
+/** The kernel takes 107 bytes, on some systems 103. */
+const SOCKET_PATH_MAX = 100;
+
+/** Where a spawner listens: beside its record, or in a private directory where that path would be too long for a socket. */
+export function socketPathFor(directory: string, id: string): string {
+  const usual = socketFile(directory, id);
+  if (Buffer.byteLength(usual) <= SOCKET_PATH_MAX) return usual;
+  return join(mkdtempSync(join(tmpdir(), "rota-")), "spawner.sock");
+}
 
 /** Makes the directory, for this user alone, and returns its name. */
 export function prepareDirectory(stateDir: string): string {
@@ -94,6 +115,11 @@ export function readEnds(directory: string, id: string): Ended[] {
 /** Removes every trace of a spawner. */
 export function forgetSpawner(directory: string, id: string): void {
   for (const file of [recordFile, socketFile, endsFile]) rmSync(file(directory, id), { force: true });
+  // Empty logs that a forker kept to use again, and could not remove because it was killed.
+  for (const name of readdirSync(directory)) {
+    // The forker may take its own away at the same moment.
+    if (name.startsWith(`${id}.spare-`)) rmSync(join(directory, name), { force: true });
+  }
 }
 
 function readJson(path: string): unknown {

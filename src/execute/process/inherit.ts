@@ -5,11 +5,11 @@ import { dirname } from "node:path";
 import { later, seconds } from "../../domain/time.ts";
 import type { Clock } from "../../effects/clock.ts";
 import { isAlive } from "../../effects/host.ts";
-import type { Bound } from "./bound.ts";
+import { overSocket } from "./channel.ts";
 import { signal } from "./ending.ts";
 import { forgetSpawner, readEnders, readEnds, readRecords, type SpawnerRecord } from "./files.ts";
-import { Link } from "./link.ts";
-import type { Ended, Hello } from "./messages.ts";
+import { Link, type Lost } from "./link.ts";
+import { type Ended, type Hello, parseFromSpawner } from "./messages.ts";
 
 export interface Inheritance {
   /** Spawners that answered. */
@@ -28,7 +28,7 @@ export async function inherit(
   own: ReadonlySet<string>,
   hello: Hello,
   clock: Clock,
-  lost: (left: readonly Bound[], replaced: boolean) => void,
+  lost: Lost,
 ): Promise<Inheritance> {
   const records = readRecords(directory).filter(({ id }) => !own.has(id));
   const answers = await Promise.all(records.map((record) => visit(record, hello, clock, lost)));
@@ -52,15 +52,10 @@ export async function inherit(
 }
 
 /** Nothing when it is gone. One that is there and does not answer is ended: its attempts are then found by their marks. */
-async function visit(
-  record: SpawnerRecord,
-  hello: Hello,
-  clock: Clock,
-  lost: (left: readonly Bound[], replaced: boolean) => void,
-): Promise<Link | undefined> {
+async function visit(record: SpawnerRecord, hello: Hello, clock: Clock, lost: Lost): Promise<Link | undefined> {
   if (!isAlive(record.process)) return undefined;
   const socket = createConnection(record.socket);
-  const link = new Link(record.id, socket, hello, lost);
+  const link = new Link(record.id, overSocket(socket, parseFromSpawner), hello, lost);
   const timer = clock.at(later(clock.now(), ANSWER_MAX), () => socket.destroy());
   const ready = await link.ready;
   timer.cancel();

@@ -1,14 +1,29 @@
 /** Starts a spawner and connects to it. Nothing here waits: what is said before it listens is read when it does. */
-import { spawn } from "node:child_process";
+import { type SpawnOptions, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
 import { Socket } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Bound } from "./bound.ts";
-import { errorsFile } from "./files.ts";
-import { Link } from "./link.ts";
-import type { Hello } from "./messages.ts";
+import { bootId } from "../../effects/host.ts";
+import { overSocket, withinProgram } from "./channel.ts";
+import { endsFile, errorsFile, recordFile, type StateIdentity, socketPathFor } from "./files.ts";
+import { Link, type Lost } from "./link.ts";
+import { type FromSpawner, type Hello, parseFromSpawner, type ToSpawner } from "./messages.ts";
+import { Ends } from "./spawner/ends.ts";
+import { LOG_FLAGS } from "./spawner/forker.ts";
+import { PerlForker } from "./spawner/perl-forker.ts";
+import { Spawner } from "./spawner/spawner.ts";
+
+export interface LaunchSetup {
+  readonly directory: string;
+  /** Names the spawner. */
+  readonly id: string;
+  readonly identity: StateIdentity;
+  readonly hello: Hello;
+  readonly perl: string;
+  readonly lost: Lost;
+}
 
 /** Small from the start: forking costs by the memory of the one who forks. */
 const FLAGS = [
@@ -19,30 +34,74 @@ const FLAGS = [
 ];
 
 /** The source when this runs from source, the built file when this was built. */
-const program = (): string =>
-  fileURLToPath(new URL(`./spawner/main${extname(fileURLToPath(import.meta.url))}`, import.meta.url));
+const program = (name: string): string =>
+  fileURLToPath(new URL(`./spawner/${name}${extname(fileURLToPath(import.meta.url))}`, import.meta.url));
 
-export function launchSpawner(
-  directory: string,
-  id: string,
-  hello: Hello,
-  lost: (left: readonly Bound[], replaced: boolean) => void,
-): Link {
+/** A spawner in a process of its own, which forks by itself. Works wherever Node does. */
+export function launchSpawner({ directory, id, hello, lost }: LaunchSetup): Link {
+  const socket = startProgram(process.execPath, [...FLAGS, program("main"), directory, id], directory);
+  return new Link(id, overSocket(socket, parseFromSpawner), hello, lost);
+}
+
+/**
+ * What the calls that Perl has no word for, or only a slow one, are known by: wait4, setsid, clock_gettime, openat, read, close, dup3,
+ * fcntl, renameat2, pipe2, write.
+ */
+const CALLS: Readonly<Partial<Record<NodeJS.Architecture, readonly number[]>>> = {
+  x64: [61, 112, 228, 257, 0, 3, 292, 72, 316, 293, 1],
+  arm64: [260, 157, 113, 56, 63, 57, 24, 25, 276, 59, 64],
+  riscv64: [260, 157, 113, 56, 63, 57, 24, 25, 276, 59, 64],
+};
+
+/** Whether it is worth trying. Whether it works is then learned from its answer. */
+export const canFork = (): boolean => process.platform === "linux" && CALLS[process.arch] !== undefined;
+
+/**
+ * A spawner within this program, whose forks are made by a forker: the quickest way there is. When this program dies, the forker
+ * has a keeper started that goes on where it stopped.
+ */
+export function launchForker({ directory, id, identity, hello, perl, lost }: LaunchSetup): Link {
+  const numbers = [...(CALLS[process.arch] ?? []), LOG_FLAGS].join(",");
+  const path = socketPathFor(directory, id);
+  const about = `"id":${JSON.stringify(id)},"socket":${JSON.stringify(path)}\n"bootId":${JSON.stringify(bootId())}`;
+  const keeper = [process.execPath, ...FLAGS, program("keeper"), directory, id];
+  const script = fileURLToPath(new URL("./spawner/forker.pl", import.meta.url));
+  const args = [script, numbers, recordFile(directory, id), about, path, ...keeper];
+  const forker = new PerlForker(
+    startProgram(perl, args, directory),
+    {
+      resign: () => spawner.resign(),
+      replaced: () => spawner.forsake(true),
+      gone: () => spawner.forsake(false),
+      orphaned() {},
+      taken() {},
+    },
+    "own",
+  );
+  const ends = new Ends(endsFile(directory, id));
+  // The forker itself has a start wait for its end.
+  const spawner = new Spawner({ identity, ends, forker, leave: () => forker.leave(), patienceMs: 0 });
+  const { settings, environment } = hello;
+  forker.hello(JSON.stringify({ settings, environment }));
+  const [here, there] = withinProgram<FromSpawner, ToSpawner>();
+  spawner.accept(there, "parent");
+  const link = new Link(id, here, hello, lost);
+  link.prepare = (order) => spawner.prepare(order);
+  return link;
+}
+
+/** The other end of its descriptor 3. A program that cannot be started ends the talk before it began. */
+function startProgram(file: string, args: readonly string[], directory: string): Socket {
   const errors = openSync(errorsFile(directory), "a", 0o600);
+  const stdio: SpawnOptions["stdio"] = ["ignore", "ignore", errors, "pipe"];
   try {
-    const child = spawn(process.execPath, [...FLAGS, program(), directory, id], {
-      detached: true,
-      cwd: "/",
-      env: ownEnvironment(directory),
-      stdio: ["ignore", "ignore", errors, "pipe"],
-    });
+    const child = spawn(file, args, { detached: true, cwd: "/", env: ownEnvironment(directory), stdio });
     child.unref();
     const socket = child.stdio[3] as Socket | null | undefined;
-    // A program that cannot be started ends the talk before it began; what was asked of it then counts as lost.
     child.on("error", () => socket?.destroy());
-    return new Link(id, socket ?? brokenSocket(), hello, lost);
+    return socket ?? brokenSocket();
   } catch {
-    return new Link(id, brokenSocket(), hello, lost);
+    return brokenSocket();
   } finally {
     closeSync(errors);
   }

@@ -1,13 +1,15 @@
 /** The scheduler's end of the talk with one spawner. */
-import type { Socket } from "node:net";
 import type { ProcessIdentity } from "../../domain/task.ts";
 import { unreachable } from "../../std/invariant.ts";
 import type { Bound } from "./bound.ts";
-import { type Channel, openChannel } from "./channel.ts";
-import { type Ended, type FromSpawner, type Hello, parseFromSpawner, type Start, type ToSpawner } from "./messages.ts";
+import type { Channel, Connect } from "./channel.ts";
+import type { Ended, FromSpawner, Hello, Start, ToSpawner } from "./messages.ts";
 
 /** Ends are acknowledged in bundles: the spawner keeps them a while longer anyway. */
 const HEARD_BUNDLE = 32;
+
+/** What becomes of attempts when the talk is over: `replaced` when another took them over, else their spawner is gone. */
+export type Lost = (link: Link, left: readonly Bound[], replaced: boolean) => void;
 
 export class Link {
   readonly id: string;
@@ -15,43 +17,48 @@ export class Link {
   readonly ready: Promise<boolean>;
   /** Kept when the talk is over. */
   readonly closed: Promise<void>;
+  /** Gets an attempt ready that may be started or not, where that makes starting it quicker. */
+  prepare: ((order: Start) => void) | undefined;
   /** Running there without anybody here who asked for it: left by an earlier scheduler. */
   readonly unclaimed = new Map<string, ProcessIdentity | undefined>();
   /** Ended there, and nobody here has asked yet. */
   readonly ends = new Map<string, Ended>();
 
   readonly #bound = new Map<string, Bound>();
+  /** What was asked for before the first answer: it can be asked of another where none ever comes. */
+  readonly #unanswered = new Map<string, Start>();
   readonly #channel: Channel;
   #heard: string[] = [];
   #open = true;
+  #answered = false;
   #replaced = false;
   #answer!: (ready: boolean) => void;
 
-  /** `lost` is told what was running when the spawner died, or when another scheduler took it over. */
-  constructor(id: string, socket: Socket, hello: Hello, lost: (left: readonly Bound[], replaced: boolean) => void) {
+  constructor(id: string, connect: Connect<FromSpawner>, hello: Hello, lost: Lost) {
     this.id = id;
     this.ready = new Promise((resolve) => {
       this.#answer = resolve;
     });
     const over = Promise.withResolvers<void>();
     this.closed = over.promise;
-    this.#channel = openChannel(
-      socket,
-      (line) => {
-        const message = parseFromSpawner(line);
-        if (message !== undefined) this.#hear(message);
-      },
+    this.#channel = connect(
+      (message) => this.#hear(message),
       () => {
         this.#open = false;
         this.#answer(false);
         const left = [...this.#bound.values()];
         this.#bound.clear();
         this.unclaimed.clear();
-        if (left.length > 0) lost(left, this.#replaced);
+        lost(this, left, this.#replaced);
         over.resolve();
       },
     );
     this.#say(hello);
+  }
+
+  /** It has said something. */
+  get answered(): boolean {
+    return this.#answered;
   }
 
   get open(): boolean {
@@ -65,7 +72,13 @@ export class Link {
 
   start(order: Start, bound: Bound): void {
     this.#bind(bound);
+    if (!this.#answered) this.#unanswered.set(order.key, order);
     this.#say(order);
+  }
+
+  /** What was asked for an attempt, where nothing can have come of it. */
+  unanswered(key: string): Start | undefined {
+    return this.#unanswered.get(key);
   }
 
   /** Takes over what runs there, or what is known of its end. */
@@ -108,6 +121,8 @@ export class Link {
       case "welcome":
         for (const { key, process } of message.live) if (!this.#bound.has(key)) this.unclaimed.set(key, process);
         for (const ended of message.ends) this.ends.set(ended.key, ended);
+        this.#answered = true;
+        this.#unanswered.clear();
         this.#answer(true);
         break;
       case "started":

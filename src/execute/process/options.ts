@@ -5,6 +5,9 @@ import type { Priority } from "../../domain/spec.ts";
 import { type Millis, seconds } from "../../domain/time.ts";
 import type { Orphans } from "./messages.ts";
 
+/** What forks: a small Perl program, where there is one and it works, or Node itself. */
+export const FORKERS = ["perl", "node"] as const;
+
 export interface ProcessOptions {
   /** Variables of the scheduler's environment that tasks get besides the usual ones. A name may end in `*`. */
   readonly passEnv: readonly string[];
@@ -22,6 +25,10 @@ export interface ProcessOptions {
   readonly logMaxBytes: number;
   /** Spawners at most. A second one pays when many short tasks run; it is not started before. */
   readonly spawners: number;
+  /** What forks. Node where Perl was asked for and does not work. */
+  readonly forker: (typeof FORKERS)[number];
+  /** Where Perl is. Debian has it there always, and most others too. */
+  readonly perl: string;
 }
 
 export const PROCESS_DEFAULTS: ProcessOptions = {
@@ -33,4 +40,6 @@ export const PROCESS_DEFAULTS: ProcessOptions = {
   orphans: "keep",
   logMaxBytes: 4 * 1024 ** 3,
   spawners: Math.min(2, availableParallelism()),
+  forker: "perl",
+  perl: "/usr/bin/perl",
 };

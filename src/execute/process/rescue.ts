@@ -11,20 +11,29 @@ export interface Stranded {
   readonly process?: ProcessIdentity | undefined;
 }
 
+/** Longer than a process takes to become another program. */
+const SECOND_LOOK = millis(20);
+
 /** Kept when nothing of them is left. */
-export function rescue(
+export async function rescue(
   stranded: readonly Stranded[],
   { stateId, clock, grace }: { readonly stateId: string; readonly clock: Clock; readonly grace: Millis },
 ): Promise<void> {
+  if (stranded.length === 0) return;
   const killAt = instant(clock.now() + grace);
   // A group lives on under its number when its leader has ended, so the leader need not be seen again.
   const groups = stranded.flatMap(({ process }) => (process !== undefined && isAlive(process) ? [process.pid] : []));
-  return endProcesses({
-    find: () => remains(stranded, groups, stateId),
-    killAt: () => killAt,
-    now: () => clock.now(),
-    pause: (ms) => sleep(clock, millis(ms)),
-  });
+  const end = (): Promise<void> =>
+    endProcesses({
+      find: () => remains(stranded, groups, stateId),
+      killAt: () => killAt,
+      now: () => clock.now(),
+      pause: (ms) => sleep(clock, millis(ms)),
+    });
+  await end();
+  // A process that is just becoming another program shows no marks, so one may have been overlooked.
+  await sleep(clock, SECOND_LOOK);
+  await end();
 }
 
 /** Whether anything of an attempt still runs. */

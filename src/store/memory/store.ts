@@ -2,16 +2,19 @@
 import { type Event, isRecorded } from "../../domain/event.ts";
 import type { TaskNo } from "../../domain/graph.ts";
 import { type DurationRecord, type EstimateError, type Lesson, learn, NO_HISTORY } from "../../domain/history.ts";
+import type { WorkerId } from "../../domain/ids.ts";
+import type { Pause } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
+import type { Session } from "../../domain/session.ts";
 import type { TaskSpec } from "../../domain/spec.ts";
 import { err, ok } from "../../std/result.ts";
 import { asRecorded } from "../ledger.ts";
 import type { RunRow, TaskRow } from "../rows.ts";
-import type { Batch, Owner, PendingRequest, Store } from "../store.ts";
+import type { Batch, Owner, PendingRequest, Remembered, Store } from "../store.ts";
 
 interface Kept {
   row: RunRow;
-  readonly specs: readonly TaskSpec[];
+  specs: readonly TaskSpec[];
   readonly tasks: Map<TaskNo, TaskRow>;
 }
 
@@ -24,6 +27,10 @@ export function openMemoryStore(): Store {
   const runs = new Map<RunNo, Kept>();
   const ledger: Event[] = [];
   const requests = new Map<number, PendingRequest>();
+  const sessions = new Map<WorkerId, Session>();
+  const pauses = new Map<string, Pause>();
+  const answers = new Map<string, Remembered>();
+  let secret: string | undefined;
   const histories = new Map<string, { durations: Map<string, DurationRecord>; error: EstimateError }>();
 
   /** Everything that could refuse the batch is asked before anything is changed: whole or not at all. */
@@ -41,6 +48,24 @@ export function openMemoryStore(): Store {
     for (const event of batch.events) if (isRecorded(event)) ledger.push(asRecorded(event));
     for (const no of batch.requestsDone) requests.delete(no);
     for (const { plan, lessons } of batch.lessons) remember(plan, lessons);
+    for (const { run, task, spec } of batch.edited) {
+      const kept = runs.get(run) as Kept;
+      kept.specs = kept.specs.with(task, spec);
+    }
+    writeRegisters(batch);
+  };
+
+  /** Copies, since those of the World go on changing. */
+  const writeRegisters = (batch: Batch): void => {
+    for (const { id, session } of batch.sessions) {
+      if (session === undefined) sessions.delete(id);
+      else sessions.set(id, { ...session });
+    }
+    for (const { key, pause } of batch.pauses) {
+      if (pause === undefined) pauses.delete(key);
+      else pauses.set(key, pause);
+    }
+    for (const each of batch.answers) if (!answers.has(each.key)) answers.set(each.key, each);
   };
 
   const remember = (plan: string, lessons: readonly Lesson[]): void => {
@@ -89,6 +114,24 @@ export function openMemoryStore(): Store {
     },
     async lastSeq() {
       return ledger.at(-1)?.seq ?? 0;
+    },
+    async sessions() {
+      const inOrder = (a: Session, b: Session): number =>
+        a.joinedAt - b.joinedAt || (a.profile.id < b.profile.id ? -1 : 1);
+      return [...sessions.values()].map((session) => ({ ...session })).sort(inOrder);
+    },
+    async pauses() {
+      return [...pauses].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, pause]) => pause);
+    },
+    async recall(key) {
+      return answers.get(key)?.answer;
+    },
+    async forget(before) {
+      for (const [key, { at }] of answers) if (at < before) answers.delete(key);
+    },
+    async secret(fresh) {
+      secret ??= fresh;
+      return secret;
     },
     async request(request) {
       requests.set(++lastRequest, { ...request, no: lastRequest });

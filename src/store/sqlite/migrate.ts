@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import { invariant } from "../../std/invariant.ts";
+import { sealEverything } from "./audit.ts";
+import { SUMS_SINCE } from "./statements.ts";
 
 interface Migration {
   readonly no: number;
@@ -20,13 +22,15 @@ export function migrate(db: DatabaseSync, file: string): void {
   // The lock is taken before the version is read again: two that start at once migrate once.
   db.exec("begin immediate");
   try {
-    for (const migration of known.slice(userVersion(db))) {
+    const before = userVersion(db);
+    for (const migration of known.slice(before)) {
       db.exec(migration.sql);
       db.exec(`pragma user_version = ${migration.no}`);
     }
+    if (before < SUMS_SINCE) sealEverything(db);
     db.exec("commit");
   } catch (error) {
-    db.exec("rollback");
+    if (db.isTransaction) db.exec("rollback");
     throw error;
   }
 }
@@ -39,7 +43,8 @@ export function refuseNewer(db: DatabaseSync, file: string): void {
   throw new UserError("STORE_NEWER", `${file} has schema ${version}; this version of Rota knows up to ${newest}`);
 }
 
-const userVersion = (db: DatabaseSync): number =>
+/** Readers do not change the schema, so they ask which one they have met. */
+export const userVersion = (db: DatabaseSync): number =>
   Number((db.prepare("pragma user_version").get() as { user_version: number }).user_version);
 
 function readMigrations(): readonly Migration[] {

@@ -1,62 +1,122 @@
 /** Every statement the SQLite store runs, prepared once, named for what it does. */
 import type { DatabaseSync } from "node:sqlite";
 
-export type Statements = ReturnType<typeof prepareStatements>;
+/** The schemas with which sessions, pauses and answers came, and checksums. Who only reads may meet a file from before. */
+export const REGISTERS_SINCE = 2;
+export const SUMS_SINCE = 3;
 
-export function prepareStatements(db: DatabaseSync) {
+export type Reading = ReturnType<typeof prepareReading>;
+
+export function prepareReading(db: DatabaseSync, schema: number) {
+  const sum = schema >= SUMS_SINCE ? "sum" : "null as sum";
   return {
-    ownership: db.prepare("select epoch, owner from ownership"),
-    takeOwnership: db.prepare("update ownership set epoch = epoch + 1, owner = ? returning epoch"),
-    dropOwnership: db.prepare("update ownership set owner = null where epoch = ?"),
+    ownership: db.prepare(`select epoch, owner, ${sum} from ownership`),
+    allRuns: db.prepare(`
+      select no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, ${sum} from run order by no`),
+    oneRun: db.prepare(`
+      select no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, ${sum} from run where no = ?`),
+    specsOfRun: db.prepare(`select run, no, id, spec, ${sum} from task_spec where run = ? order by no`),
+    tasksOfRun: db.prepare(`
+      select run, no, state, version, attempt, failures, expiries, approved, since,
+             not_before, worker, expires_at, token_hash, lost_by, lane, detail, ${sum}
+      from task where run = ? order by no`),
+    lastSeq: db.prepare("select coalesce(max(seq), 0) as seq from ledger"),
+    events: db.prepare(`
+      select seq, at, run, task, version, attempt, kind, data, ${sum}
+      from ledger
+      where seq > :after and (:run is null or run = :run) and (:task is null or task = :task)
+      order by seq limit :limit`),
+    durations: db.prepare(`select plan, task, count, mean_log, ${sum} from duration where plan = ?`),
+    estimateError: db.prepare(`select plan, count, sum_of_squares, ${sum} from estimate_error where plan = ?`),
+    allRequests: db.prepare(`select no, at, body, ${sum} from request order by no`),
+    readMeta: db.prepare(`select key, value, ${sum} from meta where key = ?`),
+  };
+}
+
+export type RegisterReading = ReturnType<typeof prepareRegisters>;
+
+/** Of the tables that came with schema 2: sessions, what is on hold, and what callers' keys have led to. */
+export function prepareRegisters(db: DatabaseSync, schema: number) {
+  const sum = schema >= SUMS_SINCE ? "sum" : "null as sum";
+  return {
+    allSessions: db.prepare(`
+      select id, profile, state, joined_at, seen_at, losses, ${sum} from session order by joined_at, id`),
+    allPauses: db.prepare(`select scope, body, ${sum} from pause order by scope`),
+    oneAnswer: db.prepare(`select key, at, body, ${sum} from answer where key = ?`),
+  };
+}
+
+export type SealReading = ReturnType<typeof prepareSeals>;
+
+/** Of the table that came with schema 3. */
+export const prepareSeals = (db: DatabaseSync) => ({
+  readSeal: db.prepare("select run, first, last, versions, sum from seal where run = ?"),
+  session: db.prepare("select coalesce(sum(sum), 0) as total from session"),
+  pause: db.prepare("select coalesce(sum(sum), 0) as total from pause"),
+  request: db.prepare("select coalesce(sum(sum), 0) as total from request"),
+  answer: db.prepare("select coalesce(sum(sum), 0) as total from answer"),
+  duration: db.prepare("select coalesce(sum(sum), 0) as total from duration"),
+  estimate_error: db.prepare("select coalesce(sum(sum), 0) as total from estimate_error"),
+});
+
+export type Writing = ReturnType<typeof prepareWriting>;
+
+export function prepareWriting(db: DatabaseSync) {
+  return {
+    writeOwnership: db.prepare("update ownership set epoch = ?, owner = ?, sum = ?"),
     holdsEpoch: db.prepare("select 1 from ownership where epoch = ?"),
 
     insertRun: db.prepare(`
-      insert into run (no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    updateRun: db.prepare("update run set state = ?, outcome = ?, ended_at = ?, cancelling = ? where no = ?"),
-    allRuns: db.prepare("select no, manifest, tasks, state, outcome, ended_at, cancelling from run order by no"),
-    oneRun: db.prepare("select no, manifest, tasks, state, outcome, ended_at, cancelling from run where no = ?"),
+      insert into run (no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, sum)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    updateRun: db.prepare("update run set state = ?, outcome = ?, ended_at = ?, cancelling = ?, sum = ? where no = ?"),
 
-    insertSpec: db.prepare("insert into task_spec (run, no, id, spec) values (?, ?, ?, ?)"),
-    specsOfRun: db.prepare("select spec from task_spec where run = ? order by no"),
+    insertSpec: db.prepare("insert into task_spec (run, no, id, spec, sum) values (?, ?, ?, ?, ?)"),
+    updateSpec: db.prepare("update task_spec set spec = ?, sum = ? where run = ? and no = ?"),
 
     insertTask: db.prepare(`
       insert into task (run, no, state, version, attempt, failures, expiries, approved, since,
-                        not_before, worker, expires_at, token_hash, lost_by, lane, detail)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        not_before, worker, expires_at, token_hash, lost_by, lane, detail, sum)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       on conflict do nothing`),
     // The version is the compare-and-set: a row that another has replaced meanwhile is not touched.
     updateTask: db.prepare(`
       update task
       set state = ?, version = ?, attempt = ?, failures = ?, expiries = ?, approved = ?, since = ?,
-          not_before = ?, worker = ?, expires_at = ?, token_hash = ?, lost_by = ?, lane = ?, detail = ?
+          not_before = ?, worker = ?, expires_at = ?, token_hash = ?, lost_by = ?, lane = ?, detail = ?, sum = ?
       where run = ? and no = ? and version = ?`),
-    tasksOfRun: db.prepare(`
-      select run, no, state, version, attempt, failures, expiries, approved, since,
-             not_before, worker, expires_at, token_hash, lost_by, lane, detail
-      from task where run = ? order by no`),
 
     insertEvent: db.prepare(`
-      insert into ledger (seq, at, run, task, version, attempt, kind, data) values (?, ?, ?, ?, ?, ?, ?, ?)`),
-    lastSeq: db.prepare("select coalesce(max(seq), 0) as seq from ledger"),
-    events: db.prepare(`
-      select seq, at, run, task, version, attempt, kind, data
-      from ledger
-      where seq > :after and (:run is null or run = :run) and (:task is null or task = :task)
-      order by seq limit :limit`),
+      insert into ledger (seq, at, run, task, version, attempt, kind, data, sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    writeSeal: db.prepare(`
+      insert into seal (run, first, last, versions, sum) values (?, ?, ?, ?, ?)
+      on conflict (run) do update set last = excluded.last, versions = excluded.versions, sum = excluded.sum`),
 
-    durations: db.prepare("select task, count, mean_log from duration where plan = ?"),
-    estimateError: db.prepare("select count, sum_of_squares from estimate_error where plan = ?"),
     writeDuration: db.prepare(`
-      insert into duration (plan, task, count, mean_log) values (?, ?, ?, ?)
-      on conflict (plan, task) do update set count = excluded.count, mean_log = excluded.mean_log`),
-    addEstimateError: db.prepare(`
-      insert into estimate_error (plan, count, sum_of_squares) values (?, ?, ?)
+      insert into duration (plan, task, count, mean_log, sum) values (?, ?, ?, ?, ?)
+      on conflict (plan, task) do update set count = excluded.count, mean_log = excluded.mean_log, sum = excluded.sum`),
+    writeEstimateError: db.prepare(`
+      insert into estimate_error (plan, count, sum_of_squares, sum) values (?, ?, ?, ?)
       on conflict (plan) do update
-      set count = count + excluded.count, sum_of_squares = sum_of_squares + excluded.sum_of_squares`),
+      set count = excluded.count, sum_of_squares = excluded.sum_of_squares, sum = excluded.sum`),
 
+    // Two statements in one transaction: the number that the sum covers is not known before.
     insertRequest: db.prepare("insert into request (at, body) values (?, ?)"),
-    allRequests: db.prepare("select no, body from request order by no"),
+    sumRequest: db.prepare("update request set sum = ? where no = ?"),
     deleteRequest: db.prepare("delete from request where no = ?"),
+
+    writeSession: db.prepare(`
+      insert into session (id, profile, state, joined_at, seen_at, losses, sum) values (?, ?, ?, ?, ?, ?, ?)
+      on conflict (id) do update set profile = excluded.profile, state = excluded.state,
+        joined_at = excluded.joined_at, seen_at = excluded.seen_at, losses = excluded.losses, sum = excluded.sum`),
+    deleteSession: db.prepare("delete from session where id = ?"),
+    writePause: db.prepare(`
+      insert into pause (scope, body, sum) values (?, ?, ?)
+      on conflict (scope) do update set body = excluded.body, sum = excluded.sum`),
+    deletePause: db.prepare("delete from pause where scope = ?"),
+    writeAnswer: db.prepare("insert into answer (key, at, body, sum) values (?, ?, ?, ?) on conflict do nothing"),
+    sumOldAnswers: db.prepare("select coalesce(sum(sum), 0) as total from answer where at < ?"),
+    deleteAnswers: db.prepare("delete from answer where at < ?"),
+    writeMeta: db.prepare("insert into meta (key, value, sum) values (?, ?, ?) on conflict do nothing"),
   };
 }

@@ -1,22 +1,22 @@
 /** One attempt from its first process to its last: command, leftovers, verify, masks, and then the report. */
 import type { Outcome, Usage } from "../../../domain/outcome.ts";
+import type { Command } from "../../../domain/spec.ts";
 import type { ProcessIdentity, StopReason } from "../../../domain/task.ts";
 import type { Millis } from "../../../domain/time.ts";
-import { childIdentity } from "../../../effects/host.ts";
 import { unreachable } from "../../../std/invariant.ts";
 import { ask, endProcesses, livingGroups, signal } from "../ending.ts";
 import { outsideGroup } from "../marks.ts";
 import type { FromSpawner, SpawnerSettings, Start } from "../messages.ts";
-import { type LaunchFailure, launch } from "./launch.ts";
+import type { LaunchFailure } from "./explain.ts";
+import type { Exit, Forker, Kept, Launched, LaunchOrder, LaunchWatch } from "./forker.ts";
 import { capLog, logSize, maskLog } from "./log.ts";
-import type { Reaper } from "./reaper.ts";
 import type { Sampled, Sampler } from "./sampler.ts";
 import { pause, type Strays } from "./strays.ts";
 
 /** What an attempt asks of the spawner it runs in. */
 export interface Surroundings {
   readonly settings: SpawnerSettings;
-  readonly reaper: Reaper;
+  readonly forker: Forker;
   readonly sampler: Sampler;
   readonly strays: Strays;
   report(message: FromSpawner): void;
@@ -29,7 +29,15 @@ type Cause = StopReason | { readonly kind: "memory" } | { readonly kind: "orphan
 /** An attempt that lived this long may have started daemons; a shorter one is looked after later, with others. */
 const LASTING_MS = 1_000;
 
-export class LiveAttempt implements Sampled {
+/** What a successor is told of an attempt that it goes on with. */
+export interface Keepsake {
+  readonly order: Start;
+  readonly startedAtMs: number;
+  /** The command has ended well, and this is the second look at it. */
+  readonly verifying?: { readonly process?: ProcessIdentity; readonly cpuMs?: number };
+}
+
+export class LiveAttempt implements Sampled, LaunchWatch {
   readonly order: Start;
   /** The process of the task's own command. */
   process: ProcessIdentity | undefined;
@@ -43,13 +51,17 @@ export class LiveAttempt implements Sampled {
 
   readonly #around: Surroundings;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #startedAt = performance.now();
+  #startedAt = performance.now();
   #verifying = false;
+  #prepared: Launched | undefined;
+  #launched: Pick<Launched, "note"> | undefined;
   #running = false;
   #cause: Cause | undefined;
   #killAt = Number.POSITIVE_INFINITY;
   #killTimer: NodeJS.Timeout | undefined;
   #endedAt = 0;
+  /** Strays of it were not looked for. */
+  #unswept = false;
   #cpuMs: number | undefined;
   #logBytes = 0;
   #logMissing = 0;
@@ -68,17 +80,71 @@ export class LiveAttempt implements Sampled {
     return this.order.memoryLimit;
   }
 
+  /** May be followed by `begin`, which then has less to do. */
+  prepare(): void {
+    this.#prepared = this.#around.forker.prepare(this.#launchOrder(this.order.command), this);
+    this.#launched = this.#prepared;
+  }
+
   begin(): void {
-    this.#launch();
+    this.#startedAt = performance.now();
+    if (this.#prepared) this.#prepared.go();
+    else this.#launch();
+  }
+
+  /** Goes on with what a predecessor began. */
+  inherit(kept: Kept, { startedAtMs, verifying }: Keepsake): void {
+    this.#startedAt = onOwnScale(startedAtMs);
+    this.#verifying = verifying !== undefined;
+    this.process = verifying === undefined ? kept.process : verifying.process;
+    this.#cpuMs = verifying?.cpuMs;
+    this.#launched = kept;
+    if (kept.noted !== "") this.#cause = JSON.parse(kept.noted) as Cause;
+    if (kept.exit !== undefined) return this.#exitedBefore(kept.exit);
+    kept.follow(this);
+    this.#run(kept.pid, onOwnScale(kept.sinceMs));
+    if (this.#cause !== undefined) this.#stopAgain();
+  }
+
+  started(pid: number, process: ProcessIdentity | undefined): void {
+    this.#run(pid, performance.now());
+    if (!this.#verifying) {
+      this.process = process;
+      this.#around.report({ kind: "started", key: this.key, ...(process && { process }) });
+    }
+    if (this.#cause !== undefined) this.#stopAgain();
+  }
+
+  failed({ kind, message }: LaunchFailure): void {
+    this.forsake();
+    this.#endedAt = performance.now();
+    void this.#conclude({ kind, message: this.#verifying ? `verify: ${message}` : message, ...this.#spent() });
+  }
+
+  exited(exit: Exit): void {
     if (!this.#running) return;
-    this.process = childIdentity(this.group);
-    this.#around.report({ kind: "started", key: this.key, ...(this.process && { process: this.process }) });
+    this.#running = false;
+    this.#endedAt = performance.now();
+    this.#around.sampler.remove(this);
+    this.#count(exit);
+    const lasting = this.#cause !== undefined || this.#endedAt - this.launchedAt >= LASTING_MS;
+    this.#unswept ||= !lasting;
+    if (lasting || signal(-this.group, 0)) void this.#clear(lasting).then(() => this.#goOn(exit));
+    else this.#goOn(exit);
+  }
+
+  /** Whoever could tell its end is gone: others look after what is left of it. */
+  forsake(): void {
+    this.#running = false;
+    clearTimeout(this.#killTimer);
+    this.#around.sampler.remove(this);
   }
 
   /** The first cause stands; the grace can only get shorter. */
   stop(cause: Cause, graceMs: number): void {
     const first = this.#cause === undefined;
     this.#cause ??= cause;
+    if (first) this.#launched?.note(JSON.stringify(cause));
     const killAt = performance.now() + graceMs;
     if (killAt < this.#killAt) {
       this.#killAt = killAt;
@@ -103,52 +169,59 @@ export class LiveAttempt implements Sampled {
   }
 
   #launch(): void {
-    this.launchedAt = performance.now();
     const command = this.#verifying ? this.order.verify : this.order.command;
-    if (command === undefined) return;
+    if (command !== undefined) this.#launched = this.#around.forker.launch(this.#launchOrder(command), this);
+  }
+
+  #launchOrder(command: Command): LaunchOrder {
     const { cwd, log, nice } = this.order;
-    const pid = launch(
-      { command, cwd, log, nice, env: this.#env },
-      {
-        failed: (failure) => this.#couldNotStart(failure),
-        exited: (code, name) => this.#exited(code, name),
-      },
-    );
-    if (pid === undefined) return;
+    return { command, cwd, log, nice, env: this.#env, keepsake: () => JSON.stringify(this.#keepsake()) };
+  }
+
+  #keepsake(): Keepsake {
+    const startedAtMs = Date.now() - (performance.now() - this.#startedAt);
+    const { order, process } = this;
+    if (!this.#verifying) return { order, startedAtMs };
+    const past = { ...(process && { process }), ...(this.#cpuMs !== undefined && { cpuMs: this.#cpuMs }) };
+    return { order, startedAtMs, verifying: past };
+  }
+
+  #run(pid: number, since: number): void {
     this.group = pid;
+    this.launchedAt = since;
     this.#running = true;
     this.seenCpuMs = 0;
     this.#around.sampler.add(this);
   }
 
-  #couldNotStart({ kind, message }: LaunchFailure): void {
-    this.#endedAt = performance.now();
-    void this.#conclude({ kind, message: this.#verifying ? `verify: ${message}` : message, ...this.#spent() });
+  /** It was asked to end before it was there to hear it, or by a predecessor. */
+  #stopAgain(): void {
+    if (this.#killAt === Number.POSITIVE_INFINITY) this.#killAt = performance.now() + this.#around.settings.graceMs;
+    clearTimeout(this.#killTimer);
+    const graceMs = this.#killAt - performance.now();
+    if (graceMs <= 0) return this.#kill();
+    this.#killTimer = setTimeout(() => this.#kill(), graceMs);
+    void this.#askAll();
   }
 
-  #exited(code: number | null, name: NodeJS.Signals | null): void {
-    if (!this.#running) return;
-    this.#running = false;
-    this.#endedAt = performance.now();
-    this.#around.sampler.remove(this);
-    this.#around.reaper.exited({
-      seenCpuMs: this.seenCpuMs,
-      reaped: (cpuMs) => {
-        if (cpuMs !== undefined) this.#cpuMs = (this.#cpuMs ?? 0) + cpuMs;
-        const lasting = this.#cause !== undefined || this.#endedAt - this.launchedAt >= LASTING_MS;
-        if (lasting || signal(-this.group, 0)) void this.#clear(lasting).then(() => this.#goOn(code, name));
-        else this.#goOn(code, name);
-        if (!lasting) this.#around.strays.later(this.key);
-      },
-    });
+  /** It ended while nobody listened. Its group's number may be another's by now, so what is left is known by its marks alone. */
+  #exitedBefore(exit: NonNullable<Kept["exit"]>): void {
+    this.#endedAt = onOwnScale(exit.atMs);
+    this.#count(exit);
+    void this.#clear(true).then(() => this.#goOn(exit));
+  }
+
+  #count({ cpuMs, peakBytes }: Exit): void {
+    if (cpuMs !== undefined) this.#cpuMs = (this.#cpuMs ?? 0) + cpuMs;
+    if (peakBytes !== undefined) this.peakBytes = Math.max(this.peakBytes ?? 0, peakBytes);
   }
 
   /** Ends what the leader left behind. */
   #clear(strays: boolean): Promise<void> {
-    const asked = this.#cause === undefined ? [] : [this.group];
+    const asked = this.#cause === undefined || this.group === 0 ? [] : [this.group];
     const killAt = performance.now() + this.#around.settings.leftoverGraceMs;
     return endProcesses({
-      find: async () => ({ groups: livingGroups([this.group]), pids: strays ? await this.#strays() : [] }),
+      find: async () => ({ groups: this.#groups(), pids: strays ? await this.#strays() : [] }),
       killAt: () => (this.#cause === undefined ? killAt : this.#killAt),
       now: () => performance.now(),
       pause,
@@ -156,20 +229,24 @@ export class LiveAttempt implements Sampled {
     });
   }
 
+  #groups(): readonly number[] {
+    return this.group === 0 ? [] : livingGroups([this.group]);
+  }
+
   async #strays(): Promise<readonly number[]> {
     const seen = await this.#around.strays.look();
     return outsideGroup(seen.get(this.key) ?? [], this.group);
   }
 
-  #goOn(code: number | null, name: NodeJS.Signals | null): void {
-    const outcome = this.#judge(code, name);
+  #goOn(exit: Exit): void {
+    const outcome = this.#judge(exit);
     if (outcome.kind === "success" && this.order.verify !== undefined && !this.#verifying) {
       this.#verifying = true;
       this.#launch();
     } else void this.#conclude(outcome);
   }
 
-  #judge(code: number | null, name: NodeJS.Signals | null): Outcome {
+  #judge({ code, signal: name }: Exit): Outcome {
     const spent = this.#spent();
     if (this.#cause !== undefined) return judgeCause(this.#cause, spent);
     if (code === 0) return { kind: "success", ...spent };
@@ -192,6 +269,8 @@ export class LiveAttempt implements Sampled {
     clearTimeout(this.#killTimer);
     const secrets = this.order.secrets;
     if (secrets !== undefined && secrets.length > 0) await maskLog(this.order.log, secrets);
+    // Only now: what verifies the attempt carries the same marks.
+    if (this.#unswept) this.#around.strays.later(this.key);
     this.#around.ended(this, outcome);
   }
 
@@ -204,6 +283,9 @@ export class LiveAttempt implements Sampled {
     if (this.#running) signal(-this.group, "SIGKILL");
   }
 }
+
+/** A moment of the machine's clock on the scale that durations are measured by. */
+const onOwnScale = (atMs: number): number => performance.now() - (Date.now() - atMs);
 
 function judgeCause(cause: Cause, spent: { durationMs: Millis; usage?: Usage }): Outcome {
   switch (cause.kind) {

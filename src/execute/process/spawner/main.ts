@@ -4,21 +4,24 @@
  *
  *   node spawner/main.ts DIRECTORY ID        (the scheduler that started it is at the other end of descriptor 3)
  */
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, rmSync } from "node:fs";
 import { createServer, Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { ownIdentity } from "../../../effects/host.ts";
-import { readIdentity, recordFile, socketFile, writeRecord } from "../files.ts";
+import { overSocket } from "../channel.ts";
+import { endsFile, readIdentity, recordFile, socketFile, socketPathFor, writeRecord } from "../files.ts";
+import { parseToSpawner } from "../messages.ts";
+import { Ends } from "./ends.ts";
+import { openNodeForker } from "./node-forker.ts";
 import { Spawner } from "./spawner.ts";
 
 // There is little to compute here, and the memory of optimising compilers would be copied at every fork: a fifth of all there is.
 setFlagsFromString("--no-opt");
 setFlagsFromString("--no-maglev");
 
-/** The kernel takes 107 bytes, on some systems 103. */
-const SOCKET_PATH_MAX = 100;
+/** How long a start may go untold. */
+const PATIENCE_MS = 2;
 
 const [directory, id] = process.argv.slice(2);
 const identity = directory === undefined ? undefined : readIdentity(directory);
@@ -27,7 +30,7 @@ if (directory === undefined || id === undefined || identity === undefined) {
   process.exit(2);
 }
 
-const socketPath = chooseSocketPath(socketFile(directory, id));
+const socketPath = socketPathFor(directory, id);
 const leave = (): void => {
   rmSync(recordFile(directory, id), { force: true });
   server.close();
@@ -36,19 +39,15 @@ const leave = (): void => {
   parent.unref();
   setTimeout(() => process.exit(0), 1_000).unref();
 };
-const spawner = new Spawner(directory, id, identity, leave);
-const server = createServer((socket) => spawner.accept(socket, "stranger"));
+const ends = new Ends(endsFile(directory, id));
+const spawner = new Spawner({ identity, ends, forker: openNodeForker(), leave, patienceMs: PATIENCE_MS });
+const server = createServer((socket) => spawner.accept(overSocket(socket, parseToSpawner), "stranger"));
 server.on("error", (error) => process.stderr.write(`${String(error)}\n`));
 server.listen(socketPath, () => chmodSync(socketPath, 0o600));
 writeRecord(directory, { id, process: ownIdentity(), socket: socketPath });
 const parent = new Socket({ fd: 3, readable: true, writable: true });
-spawner.accept(parent, "parent");
+spawner.accept(overSocket(parent, parseToSpawner), "parent");
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => spawner.resign());
-
-function chooseSocketPath(usual: string): string {
-  if (Buffer.byteLength(usual) <= SOCKET_PATH_MAX) return usual;
-  return join(mkdtempSync(join(tmpdir(), "rota-")), "spawner.sock");
-}
 
 function removeSocket(path: string): void {
   rmSync(path, { force: true });

@@ -1,22 +1,14 @@
 /** Starts attempts for one scheduler at a time, outlives it, and never leaves anything running for nobody. */
 import { timingSafeEqual } from "node:crypto";
-import type { Socket } from "node:net";
 import type { Outcome } from "../../../domain/outcome.ts";
 import { unreachable } from "../../../std/invariant.ts";
-import { type Channel, openChannel } from "../channel.ts";
-import { endsFile, type StateIdentity } from "../files.ts";
+import type { Channel, Connect } from "../channel.ts";
+import type { StateIdentity } from "../files.ts";
 import { attemptMarks } from "../marks.ts";
-import {
-  type FromSpawner,
-  type Hello,
-  parseToSpawner,
-  type SpawnerSettings,
-  type Start,
-  type ToSpawner,
-} from "../messages.ts";
-import { LiveAttempt, type Surroundings } from "./attempt.ts";
-import { Ends } from "./ends.ts";
-import { Reaper } from "./reaper.ts";
+import type { FromSpawner, Hello, SpawnerSettings, Start, ToSpawner } from "../messages.ts";
+import { type Keepsake, LiveAttempt, type Surroundings } from "./attempt.ts";
+import type { Ends } from "./ends.ts";
+import type { Forker, Kept } from "./forker.ts";
 import { Sampler } from "./sampler.ts";
 import { Strays } from "./strays.ts";
 
@@ -29,44 +21,54 @@ const SETTINGS: SpawnerSettings = {
   logMaxBytes: Number.POSITIVE_INFINITY,
 };
 
-/** How long a start may go untold. */
-const PATIENCE_MS = 2;
+export interface SpawnerDeps {
+  readonly identity: StateIdentity;
+  readonly ends: Ends;
+  readonly forker: Forker;
+  /** Called once, when nothing runs and nobody will ask for anything. */
+  readonly leave: () => void;
+  /** How long a start may go untold, to be told with its end. */
+  readonly patienceMs: number;
+  /** Goes on with what another began, and starts nothing new. */
+  readonly heir?: boolean;
+}
 
 export class Spawner implements Surroundings {
   settings = SETTINGS;
-  readonly reaper = new Reaper();
+  readonly forker: Forker;
   readonly sampler = new Sampler();
   readonly strays: Strays;
 
   readonly #identity: StateIdentity;
   readonly #ends: Ends;
   readonly #leave: () => void;
+  readonly #patienceMs: number;
   readonly #live = new Map<string, LiveAttempt>();
+  readonly #prepared = new Map<string, LiveAttempt>();
   #environment: Readonly<Record<string, string>> = {};
   #scheduler: Channel | undefined;
   #patient: FromSpawner[] = [];
   #patience: NodeJS.Timeout | undefined;
-  #hellos = 0;
+  #hellos: number;
   #dismissed = false;
   #resigned = false;
   #leaving = false;
   #fence: NodeJS.Timeout | undefined;
 
-  /** `leave` is called once, when nothing runs and nobody will ask for anything. */
-  constructor(directory: string, id: string, identity: StateIdentity, leave: () => void) {
+  constructor({ identity, ends, forker, leave, patienceMs, heir = false }: SpawnerDeps) {
     this.#identity = identity;
-    this.#ends = new Ends(endsFile(directory, id));
+    this.#ends = ends;
+    this.forker = forker;
     this.#leave = leave;
+    this.#patienceMs = patienceMs;
+    this.#hellos = heir ? 1 : 0;
     this.strays = new Strays(identity.stateId, () => this.settings.leftoverGraceMs);
   }
 
   /** Listens to whoever is at the other end, the scheduler that started us or a stranger; obeys once it has given the secret. */
-  accept(socket: Socket, from: "parent" | "stranger"): void {
-    const channel = openChannel(
-      socket,
-      (line) => {
-        const message = parseToSpawner(line);
-        if (message === undefined) return;
+  accept(connect: Connect<ToSpawner>, from: "parent" | "stranger"): void {
+    const channel = connect(
+      (message) => {
         if (message.kind === "hello") this.#hello(channel, message);
         else if (channel === this.#scheduler) this.#obey(message);
       },
@@ -76,11 +78,48 @@ export class Spawner implements Surroundings {
     );
   }
 
+  /** Gets an attempt ready that may be started or not. */
+  prepare(order: Start): void {
+    const attempt = this.#attempt(order);
+    this.#prepared.set(order.key, attempt);
+    attempt.prepare();
+  }
+
+  /** Goes on with what another began, as it was told to that one. */
+  inherit(hello: Pick<Hello, "settings" | "environment">, kept: readonly Kept[]): void {
+    this.#settle(hello);
+    // The last start of an attempt says where it stands: a second one is its verification.
+    const last = new Map(
+      kept
+        .map((each) => [each, JSON.parse(each.keepsake) as Keepsake] as const)
+        .map((pair) => [pair[1].order.key, pair]),
+    );
+    for (const [each, keepsake] of last.values()) this.#enter(keepsake.order).inherit(each, keepsake);
+  }
+
+  /** Whoever commanded before us is gone. Somebody else may have come already. */
+  orphaned(): void {
+    this.forker.whenReady(() => {
+      if (this.#scheduler === undefined) this.#abandoned();
+    });
+  }
+
+  /** Whoever forks for us is gone or obeys another: what runs is no longer ours to tell of. */
+  forsake(replaced: boolean): void {
+    for (const attempt of this.#live.values()) attempt.forsake();
+    this.#live.clear();
+    clearTimeout(this.#fence);
+    this.#leaving = true;
+    if (replaced) this.#scheduler?.send({ kind: "replaced" } satisfies FromSpawner);
+    this.#scheduler?.close();
+  }
+
   /** What is no end may wait a moment for one: most attempts are short, and every write wakes the scheduler. */
   report(message: FromSpawner): void {
     if (message.kind !== "ended") {
       this.#patient.push(message);
-      this.#patience ??= setTimeout(() => this.#speak(), PATIENCE_MS);
+      if (this.#patienceMs === 0) this.#speak();
+      else this.#patience ??= setTimeout(() => this.#speak(), this.#patienceMs);
     } else {
       this.#speak();
       this.#scheduler?.send(message);
@@ -124,8 +163,16 @@ export class Spawner implements Surroundings {
     }
     this.#hellos++;
     clearTimeout(this.#fence);
-    this.settings = { ...SETTINGS, ...hello.settings };
-    this.#environment = hello.environment;
+    this.#settle(hello);
+    this.forker.whenReady(() => this.#welcome(channel));
+  }
+
+  #settle({ settings, environment }: Pick<Hello, "settings" | "environment">): void {
+    this.settings = { ...SETTINGS, ...settings };
+    this.#environment = environment;
+  }
+
+  #welcome(channel: Channel): void {
     const live = [...this.#live.values()].map(({ key, process }) => ({ key, ...(process && { process }) }));
     channel.send({ kind: "welcome", live, ends: this.#ends.all() } satisfies FromSpawner);
     this.#leaveIfDone();
@@ -153,11 +200,19 @@ export class Spawner implements Surroundings {
   }
 
   #start(order: Start): void {
-    if (this.#live.has(order.key)) return;
-    const env = { ...this.#environment, ...order.env, ...attemptMarks(order.key, this.#identity.stateId) };
-    const attempt = new LiveAttempt(order, env, this);
+    if (!this.#live.has(order.key)) this.#enter(order).begin();
+  }
+
+  #enter(order: Start): LiveAttempt {
+    const attempt = this.#prepared.get(order.key) ?? this.#attempt(order);
+    this.#prepared.delete(order.key);
     this.#live.set(order.key, attempt);
-    attempt.begin();
+    return attempt;
+  }
+
+  #attempt(order: Start): LiveAttempt {
+    const env = { ...this.#environment, ...order.env, ...attemptMarks(order.key, this.#identity.stateId) };
+    return new LiveAttempt(order, env, this);
   }
 
   /** The scheduler is gone without a word. Its successor has one lease to come for what runs. */

@@ -1,0 +1,126 @@
+/** Durable queues beside Rota: how many jobs a second, how many in graphs, and how long one job waits on a system that does nothing else. */
+import { rmSync } from "node:fs";
+import { drainPlan } from "../daemon/pairs.ts";
+import { startDaemon } from "../daemon/serve.ts";
+import { buildIfStale } from "../processes/build.ts";
+import { Scratch } from "../processes/command.ts";
+import { atLeast, type Bench, type Goal, inChild, machine } from "../rig.ts";
+import { compareLatencies, compareRates, type Latencies, type Rates, type Runner } from "./field.ts";
+import { belowEach, latencyTable, rateTable, settingsTable } from "./present.ts";
+import { type Graph, Hall, type Throughput } from "./queues/hall.ts";
+import {
+  BULLMQ,
+  DBOS,
+  GRAPHILE,
+  LEFT_OUT,
+  LITEQUE,
+  PG_BOSS_FETCH,
+  PG_BOSS_WORK,
+  PLAINJOB,
+  type QueuePeer,
+} from "./queues/roster.ts";
+
+const OURS = new URL("./ours.ts", import.meta.url);
+const ROTA = "rota";
+const DAEMON = "rota, through the daemon";
+const FASTER_MIN = 2;
+const PEERS: readonly QueuePeer[] = [...BULLMQ, GRAPHILE, PG_BOSS_FETCH, PG_BOSS_WORK, DBOS, PLAINJOB, LITEQUE];
+
+interface Sizes {
+  readonly jobs: number;
+  readonly slowJobs: number;
+  readonly graph: { readonly count: number; readonly size: number };
+  readonly samples: number;
+  readonly rounds: number;
+}
+const FULL: Sizes = { jobs: 20_000, slowJobs: 2_000, graph: { count: 100, size: 100 }, samples: 300, rounds: 3 };
+const QUICK: Sizes = { jobs: 1_000, slowJobs: 100, graph: { count: 10, size: 10 }, samples: 20, rounds: 1 };
+
+export const bench: Bench = async ({ quick }) => {
+  buildIfStale();
+  const sizes = quick ? QUICK : FULL;
+  using scratch = new Scratch();
+  await using hall = new Hall(scratch);
+  const jobs = await compareRates(rateRunners(hall, scratch, sizes), sizes.rounds);
+  const graphs: Record<string, Rates> = {};
+  for (const shape of ["chains", "fans"] as const) {
+    graphs[shape] = await compareRates(rateRunners(hall, scratch, sizes, { shape, ...sizes.graph }), sizes.rounds);
+  }
+  const latency = await compareLatencies(latencyRunners(hall, sizes), sizes.rounds);
+  return {
+    machine: machine(),
+    goals: [
+      fasterThanAll("jobs a second", jobs),
+      ...Object.entries(graphs).map(([shape, rates]) => fasterThanAll(`jobs a second in ${shape}`, rates)),
+      ...belowEach("submit to start", ROTA, latency),
+    ],
+    results: {
+      sizes,
+      jobs,
+      graphs,
+      latency,
+      leftOut: LEFT_OUT,
+      versions: hall.versions,
+      settings: hall.settings,
+      leftRunning: scratch.leftRunning,
+      tables: tables(hall, sizes, jobs, graphs, latency),
+    },
+  };
+};
+
+/** Those that keep up in full; the slow ones once, and with fewer jobs. */
+function rateRunners(hall: Hall, scratch: Scratch, sizes: Sizes, graph?: Graph): readonly Runner<Throughput>[] {
+  const count = graph === undefined ? sizes.jobs : graph.count * graph.size;
+  const shape = graph?.shape ?? "jobs";
+  const size = graph?.size ?? 1;
+  const ours: readonly Runner<Throughput>[] = [
+    { name: ROTA, run: () => inChild<Throughput>(OURS, ["throughput", shape, count, size, count]) },
+    { name: DAEMON, roundsMax: 1, run: () => throughDaemon(scratch, shape, count, size) },
+  ];
+  const peers = PEERS.filter(({ graphs }) => graph === undefined || graphs).map((peer): Runner<Throughput> => {
+    if (peer.slow !== true) return { name: peer.name, run: () => hall.throughput(peer, count, count, graph) };
+    const jobs = sizes.slowJobs;
+    return { name: peer.name, jobs, roundsMax: 1, run: () => hall.throughput(peer, jobs, Math.ceil(jobs / 4), graph) };
+  });
+  return [...ours, ...peers];
+}
+
+async function throughDaemon(scratch: Scratch, shape: string, count: number, size: number): Promise<Throughput> {
+  const directory = scratch.fresh();
+  try {
+    await using daemon = await startDaemon(directory);
+    return await drainPlan(daemon, shape, count, size);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function latencyRunners(hall: Hall, { samples }: Sizes): readonly Runner<readonly number[]>[] {
+  const ours = async (): Promise<readonly number[]> =>
+    (await inChild<{ times: readonly number[] }>(OURS, ["latency", samples])).times;
+  // Both ways to work with pg-boss wait in the same way for a single job.
+  const peers = PEERS.filter((peer) => peer !== PG_BOSS_FETCH);
+  return [
+    { name: ROTA, run: ours },
+    ...peers.map((peer) => ({ name: peer.name, run: () => hall.latency(peer, samples) })),
+  ];
+}
+
+/** Against the one that comes closest. */
+function fasterThanAll(what: string, { ratios }: Rates): Goal {
+  const peers = Object.entries(ratios).filter(([name]) => name !== ROTA && name !== DAEMON);
+  const [name, ratio] = peers.toSorted(([, a], [, b]) => a - b)[0] ?? ["nobody", Number.NaN];
+  return atLeast(`${what}: rota ÷ ${name}`, ratio, FASTER_MIN);
+}
+
+function tables(hall: Hall, sizes: Sizes, jobs: Rates, graphs: Readonly<Record<string, Rates>>, latency: Latencies) {
+  const { count, size } = sizes.graph;
+  return [
+    rateTable(`${sizes.jobs} jobs that do nothing`, jobs, hall.versions, LEFT_OUT),
+    ...Object.entries(graphs).map(([shape, rates]) =>
+      rateTable(`${count} ${shape} of ${size} jobs`, rates, hall.versions, {}),
+    ),
+    latencyTable("From submit to start", latency, hall.versions),
+    settingsTable(hall.settings, hall.versions),
+  ];
+}

@@ -1,0 +1,38 @@
+/** plainjob on better-sqlite3, with every commit synced: it turns that down by itself, so it is turned up again afterwards. */
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { better, defineQueue, defineWorker } from "plainjob";
+
+const BULK = 1_000;
+const POLL_MS = 1;
+const quiet = { error: console.error, warn() {}, info() {}, debug() {} };
+
+export const settings = { journal_mode: "wal", synchronous: "full", workers: 1, pollIntervall: POLL_MS };
+
+export async function open({ directory, queue: type }) {
+  const database = new Database(join(directory, `${type}.db`));
+  const queue = defineQueue({ connection: better(database), logger: quiet });
+  database.pragma("synchronous = full");
+  let worker;
+  let running;
+  return {
+    async fill(count) {
+      for (let first = 0; first < count; first += BULK) {
+        queue.addMany(
+          type,
+          Array.from({ length: Math.min(BULK, count - first) }, () => ({})),
+        );
+      }
+    },
+    one: async () => queue.add(type, {}),
+    async work(began, ended) {
+      worker = defineWorker(type, () => began(), { queue, logger: quiet, pollIntervall: POLL_MS, onCompleted: ended });
+      running = worker.start();
+    },
+    async close() {
+      await worker?.stop();
+      await running;
+      queue.close();
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * `node scripts/bundle.mjs DIST`: joins the modules that a command needs at its start into few files, because finding and reading
+ * some hundred and fifty small ones takes longer than running them. Called by the build; a program that was not bundled works as well.
+ *
+ * What every look takes (`rota status`) is one file, and what `rota run` needs besides that before its first task is another: whoever only
+ * looks should not wait for a scheduler to be read. What other commands need stays beside them, and is loaded when asked for.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+
+const ENTRIES = ["program", "terminal"];
+/** What `rota status` takes. */
+const AT_A_LOOK = ["cli/program.js", "cli/terminal.js", "cli/commands.js", "cli/status.js"];
+/** Loaded one after the other by `rota run`, on the way to its first task. */
+const AT_START = [
+  "cli/program.js",
+  "cli/terminal.js",
+  "cli/commands.js",
+  "cli/run.js",
+  "app/crew.js",
+  "app/scheduler.js",
+  "app/submit.js",
+  "cli/run-loop.js",
+];
+
+const dist = resolve(process.argv[2] ?? "dist");
+const { rolldown } = await import("rolldown");
+const atALook = reachable(AT_A_LOOK.map((path) => join(dist, path)));
+const atStart = reachable(AT_START.map((path) => join(dist, path)));
+const bundle = await rolldown({
+  input: Object.fromEntries(ENTRIES.map((name) => [name, join(dist, "cli", `${name}.js`)])),
+  platform: "node",
+  // What is not ours is found by its name, as before.
+  external: [/^node:/, /^[a-z@]/],
+  plugins: [{ name: "own-places", transform: keepPlace }],
+  // That some modules are loaded by the way here and on purpose there is the point of it.
+  checks: { ineffectiveDynamicImport: false },
+});
+const { output } = await bundle.generate({
+  format: "esm",
+  entryFileNames: "[name].js",
+  chunkFileNames: "bundle/[name].js",
+  // Less to read; names stay, so that what is reported can be found.
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+  codeSplitting: {
+    groups: [
+      { name: "look", priority: 2, test: (id) => atALook.has(id) },
+      { name: "start", priority: 1, test: (id) => atStart.has(id) },
+    ],
+  },
+});
+// Written only now: the modules that are replaced were read until here.
+for (const { fileName, code } of output) {
+  const path = join(dist, "cli", fileName);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, code);
+}
+
+/** Modules that read a file beside them must still find it from where their code stands now. */
+function keepPlace(code, id) {
+  if (!code.includes("import.meta.url")) return null;
+  const place = JSON.stringify(relative(join(dist, "cli/bundle"), id));
+  return code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`);
+}
+
+/** These modules and all that they import as they are loaded. */
+function reachable(paths, seen = new Set()) {
+  for (const path of paths) {
+    if (seen.has(path) || !existsSync(path)) continue;
+    seen.add(path);
+    const imports = readFileSync(path, "utf8").matchAll(/^(?:import|export)\b[^"'()]*["'](\.[^"']+)["']/gm);
+    reachable(
+      [...imports].map(([, to]) => join(dirname(path), to)),
+      seen,
+    );
+  }
+  return seen;
+}

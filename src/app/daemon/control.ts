@@ -1,0 +1,131 @@
+/** The part of the service that people use: submit, put on hold, let go, drain, cancel, try again, put back, approve, change. */
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { UserError } from "../../domain/errors.ts";
+import { scopeKey } from "../../domain/pause.ts";
+import { isTerminal } from "../../domain/task.ts";
+import { millis } from "../../domain/time.ts";
+import { readEdit } from "../../plan/edit.ts";
+import type { RequestKind } from "../../store/store.ts";
+import type { RetryRequest, SubmitRequest, TaskRequest } from "../../wire/messages.ts";
+import type { Caller, Done, PauseReply, Service, Submitted } from "../../wire/service.ts";
+import { readPlan } from "../plan-file.ts";
+import { findRun, mustFindTask } from "../reader.ts";
+import { refuseInVain } from "../refuse.ts";
+import { manifestOf, retryRun } from "../submit.ts";
+import { askedBy, liveRun, type Parts, runNamed, scopeNamed, scopeReply, taskNamed } from "./parts.ts";
+import { isoOf } from "./reply.ts";
+
+type Control = Pick<
+  Service,
+  "submit" | "pause" | "resume" | "drain" | "cancel" | "retry" | "requeue" | "approve" | "edit"
+>;
+
+export function controlOf(parts: Parts): Control {
+  const { scheduler } = parts;
+  const { reception, world } = scheduler.engine;
+  const submits = new Map<string, Promise<Submitted>>();
+  return {
+    submit: (request) => onceByKey(submits, request.key, () => submit(parts, request)),
+    pause: async (request, caller) => {
+      const scope = await scopeNamed(parts, request);
+      await reception.hold(scope, askedBy(caller, request.why));
+      return pauseReply(parts, scopeKey(scope));
+    },
+    resume: async (request, caller) => {
+      const scope = await scopeNamed(parts, request);
+      return { resumed: await reception.letGo(scope, askedBy(caller, request.why)) };
+    },
+    drain: async (request, caller) => {
+      const scope = await scopeNamed(parts, request);
+      const asked = askedBy(caller, request.why);
+      const remaining = await reception.drain(scope, asked, millis(request.waitMs), caller.signal);
+      const out = remaining.map(({ run, task, worker }) => ({ run: run.manifest.id, task: task.spec.id, worker }));
+      return { drained: out.length === 0, remaining: out };
+    },
+    cancel: (request, caller) => ask(parts, "cancel", request, caller),
+    requeue: (request, caller) => ask(parts, "requeue", request, caller),
+    approve: (request, caller) => ask(parts, "approve", request, caller),
+    retry: (request) => retry(parts, request),
+    edit: async (request, caller) => {
+      const { run, task } = await taskNamed(parts, request.run, request.task);
+      const changes = readEdit(request.changes, task.spec);
+      await reception.edit(run, task, changes, askedBy(caller, request.why));
+      return { run: run.manifest.id, task: task.spec.id, answer: "done" };
+    },
+  };
+
+  function pauseReply(of: Parts, key: string): PauseReply {
+    const pause = world.pauses.get(key);
+    if (pause === undefined) throw new UserError("NOT_PAUSED", "It was let go at the same moment");
+    return { ...scopeReply(of, pause.scope), ...pause.asked, at: isoOf(pause.at) } as PauseReply;
+  }
+}
+
+/** Two who come with the same key at the same time get the same answer. */
+async function onceByKey<T>(
+  underway: Map<string, Promise<T>>,
+  key: string | undefined,
+  make: () => Promise<T>,
+): Promise<T> {
+  if (key === undefined) return make();
+  const known = underway.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  underway.set(key, made);
+  try {
+    return await made;
+  } finally {
+    underway.delete(key);
+  }
+}
+
+async function submit({ scheduler }: Parts, { text, file, directory, key }: SubmitRequest): Promise<Submitted> {
+  const { engine, store } = scheduler;
+  const kept = key === undefined ? undefined : `submit/${key}`;
+  const recalled = kept === undefined ? undefined : await engine.reception.recall(kept);
+  if (recalled !== undefined) {
+    const row = (await store.runs()).find(({ no }) => no === recalled.run);
+    if (row !== undefined) return { run: row.manifest.id, tasks: row.tasks, repeated: true };
+  }
+  const bytes = Buffer.from(text);
+  const plan = await readPlan(bytes, basename(file));
+  const digest = createHash("sha256").update(bytes).digest("hex");
+  const manifest = manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
+  const run = await engine.submit(manifest, plan.tasks, kept);
+  return { run: run.manifest.id, tasks: run.tasks.length, repeated: false };
+}
+
+/** Requests are dealt with by the engine in the same way, wherever they come from. */
+async function ask(parts: Parts, kind: RequestKind, request: TaskRequest, caller: Caller): Promise<Done> {
+  const { scheduler } = parts;
+  const { store, engine, clock } = scheduler;
+  const run = kind === "cancel" ? await liveRun(parts, request.run) : await runNamed(parts, request.run);
+  const task = request.task === undefined ? undefined : mustFindTask(run, request.task);
+  refuseInVain(kind, run, task);
+  await store.request({
+    kind,
+    run: run.manifest.id,
+    by: caller.by,
+    at: clock.now(),
+    ...(task !== undefined && { task: task.spec.id }),
+    ...(request.why !== undefined && { why: request.why }),
+  });
+  await engine.takeRequests();
+  const isOver =
+    kind !== "cancel" || (task === undefined ? run.status.state === "finished" : isTerminal(task.status.state));
+  return {
+    run: run.manifest.id,
+    ...(task !== undefined && { task: task.spec.id }),
+    answer: isOver ? "done" : "underway",
+  };
+}
+
+async function retry(parts: Parts, { run: name, tasks }: RetryRequest): Promise<Submitted> {
+  const { scheduler } = parts;
+  const row = await findRun(scheduler, name);
+  const old = await runNamed(parts, name);
+  const again = tasks.length === 0 ? "all" : new Set(tasks.map((id) => mustFindTask(old, id).no));
+  const run = await retryRun(scheduler, row, again, { clears: false });
+  return { run: run.manifest.id, tasks: run.tasks.length, repeated: false };
+}

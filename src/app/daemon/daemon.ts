@@ -1,0 +1,183 @@
+/**
+ * A scheduler for many: it owns a state directory, goes on with every run that did not end, pushes to local workers, lets sessions
+ * claim, and answers whoever calls. `rota run` is one too, for a single plan.
+ */
+import { spawn } from "node:child_process";
+import type { Event } from "../../domain/event.ts";
+
+import { hours, later, millis } from "../../domain/time.ts";
+import type { Cycle } from "../../engine/cycle.ts";
+import type { CycleResult as EngineCycleResult, Pending } from "../../engine/cycle-port.ts";
+import { socketPath } from "../../wire/place.ts";
+import type { CycleResult, Service } from "../../wire/service.ts";
+import type { Config } from "../config.ts";
+import { openScheduler, type Scheduler, type SchedulerOptions } from "../scheduler.ts";
+import { controlOf } from "./control.ts";
+import { lookOf } from "./read.ts";
+import { isoOf } from "./reply.ts";
+import { type Call, Wakes } from "./wakes.ts";
+import { workOf } from "./work.ts";
+
+export interface Daemon extends AsyncDisposable {
+  readonly service: Service;
+  readonly scheduler: Scheduler;
+  readonly cycle: Cycle;
+  /** Serves nobody any more; the scheduler goes on. */
+  close(): Promise<void>;
+}
+
+export interface DaemonOptions extends SchedulerOptions {
+  /** What commands that wake or start sessions see of the environment. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Calls the commands that wake or start sessions, when they are not to be started as processes. */
+  readonly call?: Call;
+  /** Of this program, for those who ask. */
+  readonly version: string;
+  /** Where the socket will be, for those who ask. */
+  readonly socket?: string;
+}
+
+/** Takes everything up that the last scheduler left. What still runs is taken over. */
+export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
+  const scheduler = await openScheduler({ ...options, forgets: true });
+  await takeUp(scheduler);
+  return daemonOf(scheduler, options);
+}
+
+/** The same service around a scheduler that is there already. */
+export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "executor">): Daemon {
+  const { state, config, version } = options;
+  const { engine, clock } = scheduler;
+  const socket = options.socket ?? socketPath(state.root);
+  const call = options.call ?? callWith({ ...options.environment, ROTA_STATE: state.root, ROTA_SOCKET: socket });
+  const wakes = new Wakes({
+    clock,
+    call,
+    hookOf: (pool) => config.pools[pool]?.wake,
+    sessionOf: (id) => engine.world.sessions.get(id as never),
+  });
+  const cycle = engine.cycle({
+    waker: wakes,
+    spawn: (pending) => spawnFor(config, call, pending),
+    reaches: (session) => wakes.reaches(session),
+    options: cycleOptions(config),
+  });
+  const nudge = (): void => cycle.nudge();
+  const forgetOld = forgetting(scheduler);
+  const stopListening = engine.listen((events) => {
+    if (events.some(isCause) && engine.world.sessions.size > 0) nudge();
+    forgetOld();
+  });
+  const parts = { scheduler, state, wakes, socket, version, nudge, sessionTtl: config.sessionTtl };
+  const service: Service = {
+    ...lookOf(parts),
+    ...workOf(parts),
+    ...controlOf(parts),
+    cycle: async () => cycleReply(await cycle.runOnce()),
+    stats: () => {
+      const { lastCycleAt, ...stats } = cycle.stats();
+      return { ...stats, ...(lastCycleAt !== undefined && { lastCycleAt: isoOf(lastCycleAt) }) };
+    },
+  };
+  cycle.start();
+  const close = async (): Promise<void> => {
+    stopListening();
+    await cycle.shutdown();
+    wakes.close();
+  };
+  return {
+    service,
+    scheduler,
+    cycle,
+    close,
+    async [Symbol.asyncDispose]() {
+      await close();
+      await scheduler[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Every run that did not end, the oldest first; then whatever else of earlier schedulers still runs is stopped. */
+async function takeUp({ store, engine, executor }: Scheduler): Promise<void> {
+  const unfinished = (await store.runs()).filter(({ status }) => status.state !== "finished");
+  await engine.resumeAll(unfinished.map(({ no }) => no));
+  await executor.sweep();
+  await engine.takeRequests();
+}
+
+/** How long the same key gets the same answer. */
+const KEYS_KEPT = hours(24);
+
+/** Forgets old keys, an hour or more after the last time. What cannot be forgotten now is forgotten later. */
+function forgetting({ store, clock }: Scheduler): () => void {
+  let next = clock.now();
+  return () => {
+    const now = clock.now();
+    if (now < next) return;
+    next = later(now, hours(1));
+    void store.forget(later(now, millis(0 - KEYS_KEPT))).catch(() => {});
+  };
+}
+
+/** What may give a session something to do. */
+const CAUSES: ReadonlySet<Event["kind"]> = new Set<Event["kind"]>([
+  "run_submitted",
+  "succeeded",
+  "failed",
+  "retried",
+  "expired",
+  "released",
+  "requeued",
+  "approved",
+  "edited",
+  "offer_ended",
+  "session_joined",
+  "session_changed",
+  "resumed",
+]);
+const isCause = ({ kind }: Event): boolean => CAUSES.has(kind);
+
+function cycleOptions({ wakeInterval, wakeCooldown, offerTtl, starvingAge, ladder }: Config) {
+  const [fanOut = 2, spawns = 4, event = 6, park = 10] = ladder;
+  return {
+    interval: wakeInterval,
+    cooldown: wakeCooldown,
+    offer: offerTtl,
+    starvingAge,
+    ladder: { fanOut, spawn: spawns, event, park },
+  };
+}
+
+/** A pool's own command starts a worker, if what it covers is enough. */
+async function spawnFor({ pools }: Config, call: Call, { run, task, pool }: Pending): Promise<boolean> {
+  const { spawn: command, covers = [] } = pools[pool] ?? {};
+  if (command === undefined || !task.spec.requires.every((each) => covers.includes(each))) return false;
+  await call(command, {
+    ROTA_POOL: pool,
+    ROTA_RUN: run.manifest.id,
+    ROTA_TASK: task.spec.id,
+    ROTA_REQUIRES: task.spec.requires.join(","),
+  });
+  return true;
+}
+
+/** How long a command that wakes somebody may take. */
+const CALL_MS = 10_000;
+
+const callWith =
+  (environment: Readonly<Record<string, string | undefined>>): Call =>
+  ([program = "", ...args], env) =>
+    new Promise((resolve, reject) => {
+      const child = spawn(program, args, {
+        stdio: "ignore",
+        timeout: CALL_MS,
+        killSignal: "SIGKILL",
+        env: { ...environment, ...env },
+      });
+      child.on("error", reject);
+      child.on("exit", (code, signal) =>
+        code === 0 ? resolve() : reject(new Error(`${program} ended with ${signal ?? `exit code ${code}`}`)),
+      );
+    });
+
+const cycleReply = ({ at, ...rest }: EngineCycleResult): CycleResult => ({ ...rest, at: isoOf(at) });

@@ -1,0 +1,68 @@
+/** What every part of the daemon's service works with, and how it finds what callers name. */
+import { UserError } from "../../domain/errors.ts";
+import type { PauseScope } from "../../domain/pause.ts";
+import { type Run, taskOf } from "../../domain/run.ts";
+import type { Asked, Task } from "../../domain/task.ts";
+import type { RunRow } from "../../store/rows.ts";
+import type { Caller } from "../../wire/service.ts";
+import { findRun, loadRun, mustFindTask } from "../reader.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { StateDir } from "../state.ts";
+
+export interface Parts {
+  readonly scheduler: Scheduler;
+  readonly state: StateDir;
+  /** Looks whether somebody is to be woken. */
+  readonly nudge?: () => void;
+}
+
+export const askedBy = ({ by }: Caller, why: string | undefined): Asked => (why === undefined ? { by } : { by, why });
+
+/** The run that is meant, as it is: the live one while it is under way, else as it was recorded. */
+export async function runNamed({ scheduler }: Parts, name: string | undefined): Promise<Run> {
+  const row = await findRun(scheduler, name);
+  return scheduler.engine.world.run(row.no) ?? (await loadRun(scheduler, row));
+}
+
+/** The run that is meant, which must be under way. */
+export async function liveRun({ scheduler }: Parts, name: string | undefined): Promise<Run> {
+  const row = await findRun(scheduler, name);
+  const run = scheduler.engine.world.run(row.no);
+  if (run !== undefined) return run;
+  throw new UserError("RUN_ENDED", `Run ${row.manifest.id} has ended (${outcomeOf(row)})`);
+}
+
+const outcomeOf = ({ status }: RunRow): string => (status.state === "finished" ? status.outcome : status.state);
+
+export async function taskNamed(
+  parts: Parts,
+  run: string | undefined,
+  task: string,
+): Promise<{ run: Run; task: Task }> {
+  const found = await liveRun(parts, run);
+  return { run: found, task: mustFindTask(found, task) };
+}
+
+/** What a pause reaches: everything when nothing is named. */
+export async function scopeNamed(
+  parts: Parts,
+  { pool, run, task }: { readonly pool?: string; readonly run?: string; readonly task?: string },
+): Promise<PauseScope> {
+  if (task !== undefined) {
+    const found = await taskNamed(parts, run, task);
+    return { of: "task", run: found.run.no, task: found.task.no };
+  }
+  if (run !== undefined) return { of: "run", run: (await liveRun(parts, run)).no };
+  return pool === undefined ? { of: "scheduler" } : { of: "pool", pool };
+}
+
+/** The scope again, in the words of callers. */
+export function scopeReply({ scheduler }: Parts, scope: PauseScope): object {
+  const run = "run" in scope ? scheduler.engine.world.run(scope.run) : undefined;
+  return {
+    of: scope.of,
+    ...(scope.of === "pool" && { pool: scope.pool }),
+    ...(run && { run: run.manifest.id }),
+    ...(run && scope.of === "task" && { task: taskOf(run, scope.task).spec.id }),
+  };
+}

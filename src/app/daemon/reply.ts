@@ -1,0 +1,58 @@
+/** What the engine knows, in the words of the API. */
+import { resolve } from "node:path";
+import { type Held, isHeld } from "../../domain/task.ts";
+import type { Instant } from "../../domain/time.ts";
+import type { Granted } from "../../engine/desk.ts";
+import type { Heard } from "../../engine/leases.ts";
+import type { Grant, LeaseReply, Settled } from "../../wire/service.ts";
+
+export const isoOf = (at: Instant): string => new Date(at).toISOString();
+
+/** Values that come from the scheduler's own environment are secrets: whoever works elsewhere has to have its own. */
+const plainEnv = (env: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+
+export function grantReply({ run, task, fence, token, deadline, ttl }: Granted): Grant {
+  const { spec } = task;
+  const work =
+    "prompt" in spec.run
+      ? { prompt: spec.run.prompt }
+      : { command: "shell" in spec.run ? spec.run.shell : spec.run.argv };
+  return {
+    run: run.manifest.id,
+    task: spec.id,
+    attempt: fence,
+    fence,
+    token,
+    deadline: isoOf(deadline),
+    ttl_ms: ttl,
+    priority: spec.priority,
+    ...(spec.title !== undefined && { title: spec.title }),
+    ...work,
+    directory: resolve(run.manifest.directory, spec.cwd ?? "."),
+    env: plainEnv(spec.env),
+    reads: spec.reads,
+    writes: spec.writes,
+    labels: spec.labels,
+  };
+}
+
+export function leaseReply({ run, task, held }: Heard): LeaseReply {
+  const { lease, stopping } = held as Held;
+  const why = stopping?.kind === "cancelled" && stopping.asked.why !== undefined ? { why: stopping.asked.why } : {};
+  return {
+    run: run.manifest.id,
+    task: task.spec.id,
+    fence: lease.fence,
+    deadline: isoOf(lease.deadline),
+    ...(stopping && { stop: { kind: stopping.kind, ...why } }),
+  };
+}
+
+export const settledReply = ({ run, task, repeated }: Heard, fence: number): Settled => ({
+  run: run.manifest.id,
+  task: task.spec.id,
+  fence,
+  state: isHeld(task.status) ? "claimed" : task.status.state,
+  repeated,
+});

@@ -1,0 +1,193 @@
+/** Every setting of pools and sessions changes what happens: from what a user writes to what the daemon does. */
+import { describe, expect, test } from "vitest";
+import { freshDir } from "../../../test/rig/cli.ts";
+import { openRig, type Rig } from "../../../test/rig/rig.ts";
+import type { Service } from "../../wire/service.ts";
+import { loadConfig } from "../config.ts";
+import { engineOptions } from "../scheduler.ts";
+import { stateDir } from "../state.ts";
+import { daemonOf } from "./daemon.ts";
+
+const CALLER = { by: "mo" };
+
+interface Desk {
+  readonly rig: Rig;
+  readonly service: Service;
+  /** Commands that were called, with what they were told. */
+  readonly calls: readonly string[];
+  says(): readonly string[];
+  answer<T>(promise: Promise<T>): Promise<T>;
+}
+
+async function openDesk(env: Readonly<Record<string, string>> = {}): Promise<Desk> {
+  const cwd = freshDir();
+  const { values: config } = await loadConfig({ cwd, env, flags: {} });
+  const rig = await openRig({ ...engineOptions(config), workers: 1 });
+  const scheduler = {
+    engine: rig.engine,
+    store: rig.store,
+    executor: rig.machine.executor(),
+    clock: rig.clock,
+    secrets: { token: () => "token", seed: () => 1, suffix: () => "abc" },
+    [Symbol.asyncDispose]: async () => {},
+  };
+  const calls: string[] = [];
+  const { service } = daemonOf(scheduler, {
+    state: stateDir(cwd),
+    config,
+    command: "test",
+    environment: {},
+    version: "0",
+    call: async (command, told) => void calls.push(`${command.join(" ")} ${told["ROTA_TASK"]}`),
+  });
+  return {
+    rig,
+    service,
+    calls,
+    says: () => rig.told.map(({ kind }) => kind),
+    answer: (promise) => rig.promised(promise),
+  };
+}
+
+const plan = (tasks: object): Parameters<Service["submit"]>[0] => ({
+  text: JSON.stringify({ name: "plan", defaults: { pool: "agents" }, tasks }),
+  file: "/plan.json",
+  directory: "/",
+});
+const ONE = plan({ a: { prompt: "a" } });
+const JOIN = { agent: "agents", session: "s", capabilities: [], slots: 1 };
+
+async function withSession(env: Readonly<Record<string, string>>): Promise<Desk> {
+  const desk = await openDesk(env);
+  await desk.answer(desk.service.join(JOIN, CALLER));
+  return desk;
+}
+
+const claimOf = (session = "s") => ({ session, waitMs: 0 });
+const count = (desk: Desk, kind: string): number => desk.says().filter((each) => each === kind).length;
+
+test("sessionTtl is how long a session keeps a task without a sign of life", async () => {
+  for (const [env, span] of [
+    [{}, 300_000],
+    [{ ROTA_SESSION_TTL: "7s" }, 7_000],
+  ] as const) {
+    const desk = await withSession(env);
+    await desk.answer(desk.service.submit(ONE, CALLER));
+    await desk.answer(desk.service.claim(claimOf(), CALLER));
+    await desk.rig.clock.advance(span);
+    expect(desk.says()).not.toContain("expired");
+    await desk.rig.clock.advance(1);
+    expect(desk.says()).toContain("expired");
+  }
+});
+
+describe("pools", () => {
+  const push = { ROTA_POOLS: '{"agents": {"mode": "push"}}' };
+
+  test("that push assign, and refuse who claims", async () => {
+    const desk = await withSession(push);
+    await desk.answer(desk.service.submit(ONE, CALLER));
+    expect(await desk.answer(desk.service.assignment("s", 0, CALLER))).toMatchObject({ task: "a" });
+    const refused = expect(desk.service.claim(claimOf(), CALLER)).rejects.toMatchObject({
+      code: "SELF_CLAIM_DISABLED",
+    });
+    await desk.answer(refused);
+  });
+
+  test("that push take back what is not begun within ackTimeout", async () => {
+    for (const [env, span] of [
+      [push, 10_000],
+      [{ ...push, ROTA_ACK_TIMEOUT: "3s" }, 3_000],
+    ] as const) {
+      const desk = await withSession(env);
+      await desk.answer(desk.service.submit(ONE, CALLER));
+      await desk.rig.clock.advance(span);
+      expect(count(desk, "released")).toBe(0);
+      await desk.rig.clock.advance(1);
+      expect(count(desk, "released")).toBe(1);
+    }
+  });
+
+  test("wake a session that does not listen with a command of theirs, and it is not woken for the same task for wakeCooldown", async () => {
+    const wake = '{"agents": {"wake": ["ring", "bell"]}}';
+    for (const [env, wakes] of [
+      [{ ROTA_POOLS: wake, ROTA_OFFER_TTL: "10s" }, 1],
+      [{ ROTA_POOLS: wake, ROTA_OFFER_TTL: "10s", ROTA_WAKE_COOLDOWN: "0s" }, 4],
+    ] as const) {
+      const desk = await withSession(env);
+      await desk.answer(desk.service.submit(ONE, CALLER));
+      await desk.rig.clock.advance(35_000);
+      expect(desk.calls).toEqual(Array(wakes).fill("ring bell a"));
+    }
+  });
+
+  test("start a worker that covers what a task requires, once nobody came", async () => {
+    const task = plan({ a: { prompt: "a", requires: ["gpu"] } });
+    for (const [covers, calls] of [
+      [["gpu"], ["make one a"]],
+      [["cpu"], []],
+    ] as const) {
+      const pools = JSON.stringify({ agents: { spawn: ["make", "one"], covers } });
+      const desk = await openDesk({ ROTA_POOLS: pools });
+      await desk.answer(desk.service.submit(task, CALLER));
+      await desk.rig.clock.advance(4 * 60_000);
+      expect(desk.calls).toEqual(calls);
+    }
+  });
+});
+
+test("offerTtl is how long a task is kept for the session that was woken for it", async () => {
+  for (const [env, span] of [
+    [{}, 30_000],
+    [{ ROTA_OFFER_TTL: "5s" }, 5_000],
+  ] as const) {
+    const desk = await withSession({ ROTA_POOLS: '{"agents": {"wake": ["ring"]}}', ...env });
+    await desk.answer(desk.service.submit(ONE, CALLER));
+    await desk.answer(desk.service.join({ ...JOIN, session: "other" }, CALLER));
+    expect(await desk.answer(desk.service.claim(claimOf("other"), CALLER))).toBeUndefined();
+    await desk.rig.clock.advance(span + 1);
+    expect(await desk.answer(desk.service.claim(claimOf("other"), CALLER))).toMatchObject({ task: "a" });
+  }
+});
+
+describe("a task for which nobody comes", () => {
+  /** After so long nobody has come for it, and nobody could. */
+  async function starvedFor(env: Readonly<Record<string, string>>, ms: number): Promise<Desk> {
+    const desk = await openDesk(env);
+    await desk.answer(desk.service.submit(ONE, CALLER));
+    await desk.rig.clock.advance(ms);
+    return desk;
+  }
+
+  test("starves after starvingAge", async () => {
+    expect(count(await starvedFor({}, 119_000), "starving")).toBe(0);
+    expect(count(await starvedFor({}, 121_000), "starving")).toBe(1);
+    expect(count(await starvedFor({ ROTA_STARVING_AGE: "20s" }, 31_000), "starving")).toBe(1);
+  });
+
+  test("climbs with every wakeInterval", async () => {
+    const soon = { ROTA_STARVING_AGE: "0s" };
+    expect(count(await starvedFor(soon, 61_000), "starving")).toBe(4);
+    expect(count(await starvedFor({ ...soon, ROTA_WAKE_INTERVAL: "5s" }, 31_000), "starving")).toBe(6);
+  });
+
+  test("is told about and parked where the ladder says so", async () => {
+    const soon = { ROTA_STARVING_AGE: "0s", ROTA_WAKE_INTERVAL: "1s" };
+    const usual = await starvedFor(soon, 9_500);
+    expect([count(usual, "starved"), count(usual, "parked")]).toEqual([1, 0]);
+    const short = await starvedFor({ ...soon, ROTA_LADDER: "1 1 2 3" }, 3_500);
+    expect([count(short, "starved"), count(short, "parked")]).toEqual([1, 1]);
+  });
+});
+
+test("the same key gives the same answer for a day, and is forgotten then", async () => {
+  const desk = await withSession({});
+  const submit = () => desk.answer(desk.service.submit({ ...ONE, key: "k" }, CALLER));
+  const { run } = await submit();
+  await desk.rig.clock.advance(23 * 3_600_000);
+  await desk.answer(desk.service.beat("s", { state: "busy" }, CALLER).catch(() => undefined));
+  expect(await submit()).toEqual({ run, tasks: 1, repeated: true });
+  await desk.rig.clock.advance(2 * 3_600_000);
+  await desk.answer(desk.service.join({ ...JOIN, session: "later" }, CALLER));
+  expect((await submit()).repeated).toBe(false);
+});

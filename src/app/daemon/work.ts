@@ -1,0 +1,185 @@
+/** The part of the service that sessions use: join, be woken, claim, and report. */
+import { UserError } from "../../domain/errors.ts";
+import { runId, taskId, workerId } from "../../domain/ids.ts";
+import type { Failure } from "../../domain/outcome.ts";
+import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/session.ts";
+import { isHeld } from "../../domain/task.ts";
+import { type Millis, millis } from "../../domain/time.ts";
+import type { FailRequest, JoinRequest, LeaseRequest } from "../../wire/messages.ts";
+import type { Service, SessionReply } from "../../wire/service.ts";
+import { findRun } from "../reader.ts";
+import type { Parts } from "./parts.ts";
+import { grantReply, isoOf, leaseReply, settledReply } from "./reply.ts";
+import type { Wakes } from "./wakes.ts";
+
+type Work = Pick<
+  Service,
+  | "join"
+  | "beat"
+  | "leave"
+  | "sessions"
+  | "wake"
+  | "assignment"
+  | "claim"
+  | "start"
+  | "heartbeat"
+  | "progress"
+  | "complete"
+  | "fail"
+  | "release"
+>;
+
+export interface WorkParts extends Parts {
+  readonly wakes: Wakes;
+  readonly sessionTtl?: Millis;
+}
+
+export function workOf(parts: WorkParts): Work {
+  const { scheduler, wakes } = parts;
+  const { engine, secrets, clock } = scheduler;
+  const { reception } = engine;
+  const show = (session: Session): SessionReply => sessionReply(parts, session);
+  return {
+    join: async (request) => show(await reception.join(profileOf(request, parts, secrets.suffix()))),
+    beat: async (session, { state }) => show(await reception.beat(session, state)),
+    leave: async (session, { by }) => {
+      await reception.leave(session, `it left, asked by ${by}`);
+      wakes.forget(session);
+    },
+    sessions: async () => [...engine.world.sessions.values()].map(show),
+    wake: async (session, waitMs, { signal }) => {
+      mustKnow(parts, session);
+      const leave = reception.attend(session);
+      try {
+        // Whoever begins to listen may have missed something.
+        const next = wakes.next(session, millis(waitMs), signal);
+        parts.nudge?.();
+        return await next;
+      } finally {
+        leave();
+      }
+    },
+    assignment: async (session, waitMs, { signal }) => {
+      const granted = await reception.assignment({ session, wait: millis(waitMs), signal });
+      return granted && grantReply(granted);
+    },
+    claim: async (request, { signal }) => {
+      const { session, priority, key, waitMs } = request;
+      const run = request.run === undefined ? undefined : (await findRun(scheduler, request.run)).manifest.id;
+      const of = run ?? (request.task === undefined ? undefined : (await findRun(scheduler)).manifest.id);
+      const granted = await reception.claim({
+        session,
+        wait: millis(waitMs),
+        signal,
+        ...(of !== undefined && { run: of }),
+        ...(request.task !== undefined && { task: taskId(request.task) }),
+        ...(priority !== undefined && { priority }),
+        ...(key !== undefined && { key }),
+      });
+      return granted && grantReply(granted);
+    },
+    start: async (request) => leaseReply(await reception.report(claimedOf(request), { kind: "start" })),
+    heartbeat: async (request) => leaseReply(await reception.report(claimedOf(request), { kind: "heartbeat" })),
+    progress: async (request) =>
+      leaseReply(await reception.report(claimedOf(request), { kind: "progress", note: request.note })),
+    complete: async (request) => {
+      const { summary, fence } = request;
+      const outcome = {
+        kind: "success",
+        durationMs: outFor(parts, request),
+        ...(summary !== undefined && { summary }),
+      } as const;
+      return settledReply(await reception.report(claimedOf(request), { kind: "complete", outcome }), fence);
+    },
+    fail: async (request) => {
+      const outcome = failureOf(request, outFor(parts, request));
+      return settledReply(await reception.report(claimedOf(request), { kind: "fail", outcome }), request.fence);
+    },
+    release: async (request, { by }) => {
+      const why = request.why ?? `handed back by ${by}`;
+      return settledReply(await reception.report(claimedOf(request), { kind: "release", why }), request.fence);
+    },
+  };
+
+  function outFor(_: WorkParts, { run, task }: LeaseRequest): Millis {
+    const found = engine.world.findRun(runId(run));
+    const no = found?.graph.find(taskId(task));
+    const status = no === undefined ? undefined : found?.tasks[no]?.status;
+    return millis(status !== undefined && isHeld(status) ? Math.max(0, clock.now() - status.since) : 0);
+  }
+}
+
+const claimedOf = ({ run, task, fence, token }: LeaseRequest) => ({
+  run: runId(run),
+  task: taskId(task),
+  fence,
+  token,
+});
+
+function mustKnow({ scheduler }: Parts, session: string): Session {
+  const known = scheduler.engine.world.sessions.get(workerId(session));
+  if (known === undefined) throw new UserError("SESSION_UNKNOWN", `There is no session "${session}"`);
+  return known;
+}
+
+function profileOf(request: JoinRequest, { sessionTtl }: WorkParts, suffix: string): SessionProfile {
+  const { agent, workspace, channel, capabilities, slots, ttlMs } = request;
+  return {
+    id: workerId(request.session ?? `${agent}-${suffix}`),
+    agent,
+    pool: request.pool ?? agent,
+    ...(workspace !== undefined && { workspace }),
+    ...(channel !== undefined && { channel }),
+    capabilities,
+    slots,
+    ttl: ttlMs === undefined ? (sessionTtl ?? SESSION_TTL) : millis(ttlMs),
+  };
+}
+
+function sessionReply({ scheduler }: Parts, session: Session): SessionReply {
+  const { engine } = scheduler;
+  const { id, agent, pool, workspace, channel, capabilities, slots, ttl } = session.profile;
+  const held = [...engine.pools.line(pool).held()].filter(({ worker }) => worker === id);
+  return {
+    session: id,
+    agent,
+    pool,
+    mode: engine.modeOf(pool),
+    ...(workspace !== undefined && { workspace }),
+    ...(channel !== undefined && { channel }),
+    capabilities,
+    slots,
+    ttl_ms: ttl,
+    state: held.length >= slots && session.state === "idle" ? "busy" : session.state,
+    seen_at: isoOf(engine.reception.seenAt(session)),
+    holds: held.flatMap(({ run, task }) => {
+      if (!isHeld(task.status)) return [];
+      const { lease, stopping } = task.status;
+      const stop = stopping === undefined ? {} : { stop: stopping.kind };
+      return [
+        { run: run.manifest.id, task: task.spec.id, fence: lease.fence, deadline: isoOf(lease.deadline), ...stop },
+      ];
+    }),
+  };
+}
+
+/** A session says what kind of failure it was; what that means is decided by the same table as for everybody. */
+function failureOf({ kind, code, message, resetMs }: FailRequest, durationMs: Millis): Failure {
+  const said = message === undefined ? {} : { message };
+  switch (kind) {
+    case "exit":
+      return { kind, code: code === 0 ? 1 : code, durationMs, ...said };
+    case "signal":
+      return { kind, signal: message ?? "SIGKILL", durationMs };
+    case "timeout":
+      return { kind, limit: "hard", durationMs };
+    case "spawn":
+      return { kind, message: message ?? "it could not be started", durationMs };
+    case "verify":
+      return { kind, code, durationMs };
+    case "rate-limit":
+      return { kind, durationMs, ...(resetMs !== undefined && { resetMs: millis(resetMs) }) };
+    default:
+      return { kind, durationMs, ...said };
+  }
+}

@@ -1,0 +1,75 @@
+/** Putting things on hold, and letting them go, where no scheduler works: written down for the next one to go by. */
+import { UserError } from "../domain/errors.ts";
+import { type PauseScope, scopeKey } from "../domain/pause.ts";
+import type { Asked } from "../domain/task.ts";
+import type { Executor } from "../execute/executor.ts";
+import { InvariantError, invariant } from "../std/invariant.ts";
+import type { PauseRequest } from "../wire/messages.ts";
+import type { PauseReply } from "../wire/service.ts";
+import { loadConfig } from "./config.ts";
+import { findRun, loadRun, mustFindTask } from "./reader.ts";
+import { openScheduler, type Scheduler } from "./scheduler.ts";
+import { type StateDir, stateToServe } from "./state.ts";
+
+type Where = Parameters<typeof stateToServe>[0];
+
+export async function holdHere(request: PauseRequest, asked: Asked, where: Where): Promise<PauseReply> {
+  await using scheduler = await ownForAMoment(where, "rota pause");
+  const { scope, names } = await scopeOf(scheduler, request);
+  await scheduler.engine.reception.hold(scope, asked);
+  const pause = scheduler.engine.world.pauses.get(scopeKey(scope));
+  invariant(pause !== undefined, "what was put on hold is on hold");
+  return { ...names, ...pause.asked, at: new Date(pause.at).toISOString() };
+}
+
+export async function letGoHere(request: PauseRequest, asked: Asked, where: Where): Promise<boolean> {
+  await using scheduler = await ownForAMoment(where, "rota resume");
+  const { scope } = await scopeOf(scheduler, request);
+  return await scheduler.engine.reception.letGo(scope, asked);
+}
+
+/** Takes up no run, so nothing is started, and what a dead scheduler left running is left to the next one. */
+async function ownForAMoment(where: Where, command: string): Promise<Scheduler> {
+  const state: StateDir = stateToServe(where);
+  const { values: config } = await loadConfig({ cwd: where.cwd, env: where.env, flags: {} });
+  try {
+    return await openScheduler({ config, state, executor: IDLE, command });
+  } catch (error) {
+    if (!(error instanceof UserError) || error.code !== "STATE_BUSY") throw error;
+    throw new UserError("STATE_BUSY", error.message, {
+      hint: "It does not answer on its socket yet: ask again in a moment.",
+      cause: error,
+    });
+  }
+}
+
+const IDLE: Executor = {
+  start: () => {
+    throw new InvariantError("nothing is started here");
+  },
+  adopt: async () => undefined,
+  sweep: async () => 0,
+  [Symbol.asyncDispose]: async () => {},
+};
+
+interface Scoped {
+  readonly scope: PauseScope;
+  readonly names: Pick<PauseReply, "of" | "pool" | "run" | "task">;
+}
+
+async function scopeOf(scheduler: Scheduler, { pool, run, task }: PauseRequest): Promise<Scoped> {
+  if (task === undefined && run === undefined) {
+    return pool === undefined
+      ? { scope: { of: "scheduler" }, names: { of: "scheduler" } }
+      : { scope: { of: "pool", pool }, names: { of: "pool", pool } };
+  }
+  const row = await findRun(scheduler, run);
+  const { id } = row.manifest;
+  if (row.status.state === "finished") throw new UserError("RUN_ENDED", `Run ${id} has ended (${row.status.outcome})`);
+  if (task === undefined) return { scope: { of: "run", run: row.no }, names: { of: "run", run: id } };
+  const found = mustFindTask(await loadRun(scheduler, row), task);
+  return {
+    scope: { of: "task", run: row.no, task: found.no },
+    names: { of: "task", run: id, task: found.spec.id },
+  };
+}

@@ -1,0 +1,140 @@
+/**
+ * Leases that sessions on this machine hold through the command line, each in a private file of its own: whoever reports needs to name
+ * only the task, and the token stands in no argument. Every session has its own folder, so that one that has lost a task cannot
+ * report with the lease of the one that has it now.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { UserError } from "../domain/errors.ts";
+import { isId } from "../domain/ids.ts";
+import { SESSION_TTL_MAX } from "../domain/session.ts";
+import type { Instant } from "../domain/time.ts";
+import { type Clock, systemClock } from "../effects/clock.ts";
+import { hashToken } from "../effects/random.ts";
+import { Problems } from "../std/problems.ts";
+import { type Infer, integer, string } from "../std/schema.ts";
+import { object } from "../std/schema-maps.ts";
+
+const words = (max: number) => string({ min: 1, max });
+const LEASE = object({
+  session: words(128),
+  run: words(128),
+  task: words(128),
+  fence: integer({ min: 1 }),
+  token: words(256),
+  deadline: words(64),
+});
+export type KeptLease = Infer<typeof LEASE>;
+
+/** Which lease is meant. */
+export interface LeaseSought {
+  readonly task: string;
+  /** Its id, or the start of it. */
+  readonly run?: string | undefined;
+  readonly session?: string | undefined;
+  readonly fence?: number | undefined;
+}
+
+const PRIVATE_FOLDER = 0o700;
+const PRIVATE_FILE = 0o600;
+/** No lease lives that long without a renewal, which writes its file anew. */
+const STALE_MS = 2 * SESSION_TTL_MAX;
+
+/** Replaces what the session knew of the task before. Written whole or not at all. */
+export function keepLease(root: string, lease: KeptLease): void {
+  const folder = join(folderOf(root, lease.session), lease.run);
+  const file = join(folder, `${lease.task}.json`);
+  const draft = `${file}.${process.pid}`;
+  try {
+    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    writeFileSync(draft, `${JSON.stringify(lease)}\n`, { mode: PRIVATE_FILE });
+    renameSync(draft, file);
+  } catch (error) {
+    throw new UserError("STATE_UNUSABLE", `${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The one lease that is meant. Where several could be, nothing is guessed. */
+export function findLease(root: string, sought: LeaseSought): KeptLease {
+  const found = isId(sought.task) ? leasesOf(root, sought) : [];
+  const [lease, ...others] = found.filter(({ fence }) => sought.fence === undefined || fence === sought.fence);
+  if (lease !== undefined && others.length === 0) return lease;
+  if (lease !== undefined) {
+    const names = [lease, ...others].map(({ session, run }) => `session ${session} in run ${run}`);
+    throw new UserError("LEASE_UNKNOWN", `Several leases of ${sought.task} are kept here: ${names.join(", ")}`, {
+      hint: "Say which with --session or --run.",
+    });
+  }
+  const [other] = found;
+  if (other === undefined) throw new UserError("LEASE_UNKNOWN", `No lease of ${sought.task} is kept here`);
+  throw new UserError(
+    "LEASE_LOST",
+    `Claim ${sought.fence} of ${sought.task} in run ${other.run} is over: claim ${other.fence} has it now`,
+  );
+}
+
+/** Forgets it, unless another claim has taken its place. */
+export function dropLease(root: string, lease: KeptLease): void {
+  const file = join(folderOf(root, lease.session), lease.run, `${lease.task}.json`);
+  if (readLease(file)?.fence === lease.fence) rmSync(file, { force: true });
+}
+
+/** Whether it is still kept: whoever reported the end of it has dropped it. */
+export const isKept = (root: string, lease: KeptLease): boolean =>
+  readLease(join(folderOf(root, lease.session), lease.run, `${lease.task}.json`))?.fence === lease.fence;
+
+/** The session is gone, and everything it held with it. */
+export function dropSession(root: string, session: string): void {
+  rmSync(folderOf(root, session), { recursive: true, force: true });
+}
+
+/** Forgets sessions that left nothing but old files. */
+export function dropStale(root: string, clock: Clock = systemClock()): void {
+  const now = clock.now();
+  const all = join(root, FOLDER);
+  for (const name of entriesOf(all)) {
+    const folder = join(all, name);
+    const files = entriesOf(folder, { recursive: true }).map((path) => join(folder, path));
+    if ([folder, ...files].every((path) => isOlder(path, now))) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const FOLDER = "leases";
+
+/** Sessions may be called anything; what is no good name for a folder goes by its hash. */
+const folderOf = (root: string, session: string): string =>
+  join(root, FOLDER, isId(session) ? session : `~${hashToken(session)}`);
+
+function leasesOf(root: string, { task, run, session }: LeaseSought): readonly KeptLease[] {
+  const folders =
+    session === undefined
+      ? entriesOf(join(root, FOLDER)).map((name) => join(root, FOLDER, name))
+      : [folderOf(root, session)];
+  return folders.flatMap((folder) =>
+    entriesOf(folder)
+      .filter((name) => run === undefined || name.startsWith(run))
+      .flatMap((name) => readLease(join(folder, name, `${task}.json`)) ?? []),
+  );
+}
+
+/** What cannot be read as a lease is none. */
+function readLease(file: string): KeptLease | undefined {
+  try {
+    return LEASE.read(JSON.parse(readFileSync(file, "utf8")), new Problems(file));
+  } catch {
+    return undefined;
+  }
+}
+
+function entriesOf(folder: string, options: { readonly recursive?: true } = {}): readonly string[] {
+  try {
+    return readdirSync(folder, { encoding: "utf8", ...options });
+  } catch {
+    return [];
+  }
+}
+
+function isOlder(path: string, now: Instant): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined || now - found.mtimeMs > STALE_MS;
+}

@@ -1,0 +1,26 @@
+/** What of a seed is played again, as it was typed. */
+import { UserError } from "../../domain/errors.ts";
+import type { Millis } from "../../domain/time.ts";
+import { FAULT_KINDS, type FaultKind } from "../../simulate/faults/fault-kinds.ts";
+import type { Limits } from "../../simulate/faults/scenario.ts";
+
+export interface TypedLimits {
+  readonly tasks: number | undefined;
+  readonly plans: number | undefined;
+  readonly sessions: number | undefined;
+  readonly span: Millis | undefined;
+  /** Kinds of faults, with commas between them. */
+  readonly without: string | undefined;
+}
+
+export function readLimits({ without, ...counts }: TypedLimits): Limits {
+  const limits: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(counts)) if (value !== undefined) limits[name] = value;
+  return { ...limits, ...(without !== undefined && { without: without.split(",").map(readKind) }) };
+}
+
+function readKind(text: string): FaultKind {
+  const found = FAULT_KINDS.find((kind) => kind === text.trim());
+  if (found !== undefined) return found;
+  throw new UserError("USAGE", `"${text}" is no kind of fault`, { hint: `There are: ${FAULT_KINDS.join(", ")}.` });
+}

@@ -1,0 +1,63 @@
+/** `rota claim [TASK]`: gets a task for a session, keeps its lease in a private file, and says what to do. */
+import { freshKey } from "../app/fresh-key.ts";
+import { keepLease } from "../app/kept-leases.ts";
+import { currentTime } from "../app/now.ts";
+import { within } from "../app/patience.ts";
+import { UserError } from "../domain/errors.ts";
+import type { Priority } from "../domain/spec.ts";
+import { millis } from "../domain/time.ts";
+import { grantEnv, grantText } from "../views/grant.ts";
+import { neutralizeLines } from "../views/text.ts";
+import type { Grant } from "../wire/service.ts";
+import type { Context, Input, Run } from "./command.ts";
+import { type Called, callDaemon, given } from "./daemon.ts";
+import { EXIT_NOTHING } from "./exit.ts";
+import { sessionOf } from "./session-named.ts";
+import { themeOf } from "./theme.ts";
+
+export const run: Run = async (input, context) => {
+  const session = sessionOf(input.text("session"), context);
+  if (input.flag("json") && input.flag("env"))
+    throw new UserError("USAGE", "--json and --env cannot be asked for at once");
+  await using called = await callDaemon(input, context);
+  // Known before anything is claimed: what is granted must not be lost on the way to its file.
+  const root = await called.root();
+  const grant = await ask(called, session, input);
+  if (grant === undefined) {
+    if (input.flag("json")) context.terminal.out("null\n");
+    else context.terminal.err("There is nothing to claim.\n");
+    return EXIT_NOTHING;
+  }
+  const { run: of, task, fence, token, deadline } = grant;
+  keepLease(root, { session, run: of, task, fence, token, deadline });
+  show(grant, session, input, context);
+  return 0;
+};
+
+/** Under one key, whoever named it: a daemon that died on the way gives the same answer when it is back. */
+async function ask({ client }: Called, session: string, input: Input): Promise<Grant | undefined> {
+  const wait = input.span("wait") ?? millis(0);
+  if (input.flag("assigned")) return within((waitMs) => client.assignment(session, waitMs), wait);
+  const request = {
+    session,
+    key: input.text("key") ?? freshKey(),
+    ...given({
+      run: input.text("run"),
+      task: input.arguments[0],
+      priority: input.text("priority") as Priority | undefined,
+    }),
+  };
+  return within((waitMs) => client.claim({ ...request, waitMs }), wait);
+}
+
+function show(grant: Grant, session: string, input: Input, context: Context): void {
+  const { terminal } = context;
+  if (input.flag("json")) return terminal.out(`${JSON.stringify(grant)}\n`);
+  if (input.flag("env")) {
+    const lines = grantEnv(grant, session);
+    // For a shell every byte counts; on a screen none may act.
+    return terminal.out(terminal.interactive ? neutralizeLines(lines) : lines);
+  }
+  const lines = grantText(grant, { columns: terminal.columns, now: currentTime() }, themeOf(context));
+  terminal.out(lines.map((line) => `${line}\n`).join(""));
+}

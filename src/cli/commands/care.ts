@@ -1,0 +1,103 @@
+/** Commands that look after the installation and a state directory. */
+import type { CommandSpec } from "../command.ts";
+import { daemon, json, state } from "./shared.ts";
+
+export const CARE_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: "doctor",
+    group: "Look after it",
+    summary: "Check this machine and a state directory",
+    details: "Exit code 0 when nothing is wrong, 1 when something is. Each finding says what to do.",
+    arguments: [],
+    options: { json, state },
+    examples: ["rota doctor"],
+    load: () => import("../doctor.ts"),
+  },
+  {
+    name: "config",
+    group: "Look after it",
+    summary: "Show every setting and where its value comes from",
+    details:
+      "Settings come from flags, then `ROTA_*` variables, then `rota.config.yaml` or `.json` beside the plan or above the " +
+      "current directory, then the defaults.",
+    arguments: [
+      {
+        name: "WHAT",
+        describe: "`show` prints the values, `schema` the JSON Schema of the file",
+        required: false,
+        choices: ["show", "schema"],
+      },
+    ],
+    options: { json },
+    examples: ["rota config", "ROTA_WORKERS=4 rota config show --json"],
+    load: () => import("../config.ts"),
+  },
+  {
+    name: "token issue",
+    group: "Look after it",
+    summary: "Issue a token for a daemon that listens on TCP",
+    details: "The token is printed this once; only its hash is kept. What is done with it is attributed to the name.",
+    arguments: [{ name: "NAME", describe: "Whose it is", required: true }],
+    options: {
+      scope: {
+        kind: "text",
+        value: "SCOPE",
+        describe: "`read` looks, `work` joins, claims and reports as well, `admin` does everything",
+        choices: ["read", "work", "admin"],
+        fallback: "work",
+      },
+      expires: { kind: "span", describe: "After how long it is refused", fallback: "never" },
+      ...daemon,
+    },
+    examples: ["rota token issue laptop --scope read --expires 30d"],
+    load: () => import("../token-issue.ts"),
+  },
+  {
+    name: "token list",
+    group: "Look after it",
+    summary: "List the tokens that were issued",
+    arguments: [],
+    options: daemon,
+    examples: ["rota token list"],
+    load: () => import("../token-list.ts"),
+  },
+  {
+    name: "token revoke",
+    group: "Look after it",
+    summary: "Refuse a token from now on",
+    arguments: [{ name: "ID", describe: "The id that `rota token list` shows", required: true }],
+    options: daemon,
+    examples: ["rota token revoke a1b2c3"],
+    load: () => import("../token-revoke.ts"),
+  },
+  {
+    name: "soak",
+    group: "Look after it",
+    summary: "Try whether anything is lost when things go wrong",
+    details:
+      "Plays seed after seed: schedulers, sessions, processes, a network and a disk that fail in every way they can, and looks after " +
+      "each step whether what was promised still holds. Nothing is run, and no state directory is touched. Exit code 1 when a law was " +
+      "broken, with the command that plays the smallest failing part of the seed again.",
+    arguments: [],
+    options: {
+      minutes: { kind: "count", value: "N", describe: "For how long", fallback: "1" },
+      seed: { kind: "count", value: "N", describe: "The first seed", fallback: "1" },
+      seeds: { kind: "count", value: "N", describe: "No more seeds than this" },
+      real: { kind: "flag", describe: "Half of the time goes to a real daemon, which is killed again and again" },
+      report: { kind: "text", value: "FILE", describe: "Write the report to this file, as JSON", completes: "file" },
+      replay: { kind: "count", value: "SEED", describe: "Play this seed alone, and print what happens in it" },
+      without: { kind: "text", value: "KINDS", describe: "With `--replay`: leave these kinds of faults out" },
+      tasks: { kind: "count", value: "N", describe: "With `--replay`: only the first tasks of each plan" },
+      plans: { kind: "count", value: "N", describe: "With `--replay`: only the first plans" },
+      sessions: { kind: "count", value: "N", describe: "With `--replay`: only the first sessions" },
+      span: { kind: "span", describe: "With `--replay`: for how long things go wrong" },
+      json,
+    },
+    examples: [
+      "rota soak --seeds 50",
+      "rota soak --seed 1000 --seeds 20 --report soak.json",
+      "rota soak --replay 17 --without crash,freeze",
+    ],
+    load: () => import("../soak.ts"),
+  },
+];

@@ -1,0 +1,105 @@
+/** Commands with which people step in. */
+import type { ArgumentSpec, CommandSpec, OptionSpec } from "../command.ts";
+import { daemon, json, run, state, TASK, why } from "./shared.ts";
+
+const HELD: ArgumentSpec = {
+  name: "TASK",
+  describe: "A task, with all that depends on it; more than one task when left out",
+  required: false,
+};
+/** How far it reaches. */
+const scope = {
+  run: { kind: "text", value: "ID", describe: "This run; with a task, the run it is of" },
+  pool: { kind: "text", value: "NAME", describe: "This pool: `local` is this machine's own workers" },
+  why,
+  ...daemon,
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
+export const CONTROL_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: "pause",
+    group: "Step in",
+    summary: "Put a task, a run, a pool or everything on hold",
+    details:
+      "Nothing new is given out there until `rota resume`; what runs goes on. It holds across restarts, and where no scheduler works it is written " +
+      "down for the next one. Without a task, --run or --pool it is everything.",
+    arguments: [HELD],
+    options: scope,
+    examples: ["rota pause --why 'Release day'", "rota pause --pool writers", "rota pause deploy --run last"],
+    load: () => import("../pause.ts"),
+  },
+  {
+    name: "resume",
+    group: "Step in",
+    summary: "Let go what was put on hold",
+    details: "Name it as it was named to `rota pause`; `rota status` and `rota workers` show what is on hold.",
+    arguments: [HELD],
+    options: scope,
+    examples: ["rota resume", "rota resume --pool writers"],
+    load: () => import("../resume.ts"),
+  },
+  {
+    name: "drain",
+    group: "Step in",
+    summary: "Put on hold, and wait until nothing is out",
+    details:
+      "Exit code 0 when nothing is out any more, 3 when something remains, which is listed. It stays on hold either way.",
+    arguments: [HELD],
+    options: { ...scope, wait: { kind: "span", describe: "How long to wait", fallback: "1m" } },
+    examples: ["rota drain --wait 5m && rota resume", "rota drain --pool writers"],
+    load: () => import("../drain.ts"),
+  },
+  {
+    name: "edit",
+    group: "Step in",
+    summary: "Change a task that waits",
+    details:
+      "Values are written as in a plan. What is being worked on cannot be changed, and neither can what a task needs or whose it is.",
+    arguments: [TASK],
+    options: {
+      set: {
+        kind: "text",
+        many: true,
+        value: "NAME=VALUE",
+        describe:
+          "A field and what it becomes, such as `priority=high` or `retry.attempts=3`; may be given several times",
+      },
+      "json-changes": { kind: "text", value: "JSON", describe: "All fields to change at once, as a JSON object" },
+      run,
+      why,
+      ...daemon,
+    },
+    examples: ["rota edit deploy --set priority=critical --set timeout=30m"],
+    load: () => import("../edit.ts"),
+  },
+  {
+    name: "cancel",
+    group: "Step in",
+    summary: "Cancel a task, or a whole run",
+    details:
+      "What runs is stopped with everything it started; what depends on it is skipped. A cancelled task is not tried again.",
+    arguments: [{ ...TASK, describe: "The id of a task; the whole run when left out", required: false }],
+    options: { run, why, json, state },
+    examples: ["rota cancel", "rota cancel deploy --why 'wrong branch'"],
+    load: () => import("../cancel.ts"),
+  },
+  {
+    name: "approve",
+    group: "Step in",
+    summary: "Open a task's gate",
+    arguments: [TASK],
+    options: { run, why, json, state },
+    examples: ["rota approve publish --why 'looks good'"],
+    load: () => import("../approve.ts"),
+  },
+  {
+    name: "requeue",
+    group: "Step in",
+    summary: "Put a parked task back in the queue",
+    details: "For a task that waits for a person. It costs none of its attempts.",
+    arguments: [TASK],
+    options: { run, why, json, state },
+    examples: ["rota requeue train"],
+    load: () => import("../requeue.ts"),
+  },
+];

@@ -1,0 +1,87 @@
+/** Commands that are about plans, before anything is run. */
+import type { CommandSpec } from "../command.ts";
+import { html, json, output, PLAN, stateOfPlan, svg, workers } from "./shared.ts";
+
+export const PLAN_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: "init",
+    group: "Write a plan",
+    summary: "Write a small plan to start from",
+    details: "Writes a commented plan that runs as it is. A file that is there already is left alone.",
+    arguments: [
+      { name: "FILE", describe: "Where to write it; `plan.yaml` when left out", required: false, completes: "file" },
+    ],
+    options: {},
+    examples: ["rota init && rota run plan.yaml"],
+    load: () => import("../init.ts"),
+  },
+  {
+    name: "check",
+    group: "Write a plan",
+    summary: "Say everything that is wrong with a plan",
+    details:
+      "Reads the plan without running it, and shows every problem with its place and what to do about it. " +
+      "Exit code 0 when it can be run, 2 when it cannot.",
+    arguments: [PLAN],
+    options: { json, strict: { kind: "flag", describe: "Treat warnings as errors" } },
+    examples: ["rota check plan.yaml", "rota check plan.yaml --strict --json"],
+    load: () => import("../check.ts"),
+  },
+  {
+    name: "simulate",
+    group: "Write a plan",
+    summary: "Say how long a plan would take, without running it",
+    details:
+      "The real scheduler on virtual time: its order, its workers, resources, rates and files, and every attempt succeeds. A " +
+      "task lasts as long as `--actual` says, else its `estimate`, else what earlier runs took, else a second; the scheduler " +
+      "itself goes by the estimates. Gates count as open. `cpu`, `memory` and `gpu` are this machine's unless the plan " +
+      "names them. `--what-if` asks what would change with other `workers`, `nodes` (machines like this one), `priorities` " +
+      "(`shares` or `strict`), `cpu`, `memory`, `gpu` or resources of the plan. Exit code 3 when some task could never start.",
+    arguments: [PLAN],
+    options: {
+      workers,
+      actual: {
+        kind: "text",
+        value: "FILE",
+        describe: "How long tasks really take: a JSON object of task ids and milliseconds",
+        completes: "file",
+      },
+      "what-if": {
+        kind: "text",
+        many: true,
+        value: "CHANGES",
+        describe: "Compare with this, such as `workers=8,claude=3`; may be given several times",
+      },
+      svg,
+      html,
+      json,
+      output,
+      state: { ...stateOfPlan, describe: "The state directory, for what earlier runs took" },
+    },
+    examples: [
+      "rota simulate plan.yaml",
+      "rota simulate plan.yaml --workers 4 --what-if workers=8 --what-if workers=8,nodes=2",
+      "rota simulate plan.yaml --actual durations.json --json",
+    ],
+    load: () => import("../simulate.ts"),
+  },
+  {
+    name: "schema",
+    group: "Write a plan",
+    summary: "Print the schema of a plan, of the settings, or of the API",
+    details:
+      "For editors: with `# yaml-language-server: $schema=FILE` on the first line of a plan they complete and check it. `openapi` is what a " +
+      "daemon answers, as an OpenAPI document.",
+    arguments: [
+      {
+        name: "WHAT",
+        describe: "Which schema; that of a plan when left out",
+        required: false,
+        choices: ["plan", "config", "openapi"],
+      },
+    ],
+    options: {},
+    examples: ["rota schema > plan.schema.json", "rota schema openapi > openapi.json"],
+    load: () => import("../schema.ts"),
+  },
+];

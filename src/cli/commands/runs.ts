@@ -1,0 +1,84 @@
+/** Commands that have plans carried out. */
+import type { CommandSpec } from "../command.ts";
+import { daemon, jsonAtEnd, PLAN, run, state, stateOfPlan, workers } from "./shared.ts";
+
+export const RUN_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: "run",
+    group: "Run it",
+    summary: "Run a plan to its end",
+    details:
+      "Runs every task as soon as what it needs has succeeded and there is room for it. Ctrl-C stops the run in order; " +
+      "`--resume` goes on with it. Exit code 0 when all succeeded, 1 when a task failed, 2 for bad usage or a bad plan, " +
+      "3 when work remains that nothing can move, 130 when interrupted.",
+    arguments: [PLAN],
+    options: {
+      workers,
+      state: stateOfPlan,
+      resume: { kind: "flag", describe: "Go on with the newest run of this plan if it did not end" },
+      json: jsonAtEnd,
+    },
+    examples: ["rota run plan.yaml", "rota run plan.yaml --workers 4", "rota run plan.yaml --resume"],
+    load: () => import("../run.ts"),
+  },
+  {
+    name: "serve",
+    group: "Run it",
+    summary: "Schedule for many: agents' sessions, people and programs",
+    details:
+      "Owns a state directory until it is told to stop: goes on with every run that did not end, runs what is submitted, and " +
+      "lets sessions claim the tasks of their pools. It answers on a socket that only you can use, and with `--listen` on an " +
+      "address of this machine, with a token.",
+    arguments: [],
+    options: {
+      workers,
+      state: { ...state, fallback: "$ROTA_STATE, else the nearest .rota, else .rota here" },
+      socket: {
+        kind: "text",
+        value: "PATH",
+        describe: "Where the socket is",
+        fallback: "rota.sock in the state directory",
+        completes: "file",
+      },
+      listen: { kind: "text", value: "HOST:PORT", describe: "Answer there as well, to those who have the token" },
+      json: { kind: "flag", describe: "Print one line of JSON when it is ready, for programs" },
+    },
+    examples: ["rota serve", "rota serve --workers 4 --listen 127.0.0.1:7777"],
+    load: () => import("../serve.ts"),
+  },
+  {
+    name: "submit",
+    group: "Run it",
+    summary: "Hand a plan to the daemon",
+    details:
+      "Prints the id of its run. With --wait it shows what happens and ends with the run, with the exit codes of `run`; Ctrl-C then ends only the " +
+      "watching. The same --key submits once: asked again, the run it began is answered.",
+    arguments: [PLAN],
+    options: {
+      key: { kind: "text", value: "KEY", describe: "Submit once under this key" },
+      wait: { kind: "flag", describe: "Wait for its end" },
+      ...daemon,
+    },
+    examples: ["rota submit plan.yaml", "rota submit plan.yaml --wait --key release-1.2"],
+    load: () => import("../submit.ts"),
+  },
+  {
+    name: "retry",
+    group: "Run it",
+    summary: "Run again what did not succeed",
+    details:
+      "Starts a new run of the same tasks in which everything that had succeeded counts as done. Tasks that are named are " +
+      "run again even if they had succeeded. Where a daemon schedules, it is handed to that, and Ctrl-C ends only the watching. " +
+      "Exit codes as for `run`.",
+    arguments: [{ name: "TASK", describe: "Tasks to run again in any case", required: false, many: true }],
+    options: {
+      run,
+      workers,
+      "no-wait": { kind: "flag", describe: "Do not wait for its end where a daemon schedules" },
+      json: jsonAtEnd,
+      state,
+    },
+    examples: ["rota retry", "rota retry build test --run last"],
+    load: () => import("../retry.ts"),
+  },
+];

@@ -1,0 +1,40 @@
+/** The daemon that a command talks to: where it is, and in whose name. */
+import { resolve } from "node:path";
+import { stateToServe } from "../app/state.ts";
+import { userName } from "../app/user.ts";
+import type { Client } from "../wire/client.ts";
+import type { Context, Input } from "./command.ts";
+
+/** A socket that is named comes before that of the state directory. */
+export function placeOf(input: Input, { env, cwd }: Context): { readonly socket: string } | { readonly state: string } {
+  const socket = input.text("socket") ?? env["ROTA_SOCKET"];
+  if (socket !== undefined && socket !== "") return { socket: resolve(cwd, socket) };
+  return { state: stateToServe({ flag: input.text("state"), env, cwd }).root };
+}
+
+export interface Called extends AsyncDisposable {
+  readonly client: Client;
+  /** The daemon's state directory. */
+  readonly root: () => Promise<string>;
+}
+
+/** Nothing is sent yet: the first call says when nobody is there. */
+export async function callDaemon(input: Input, context: Context): Promise<Called> {
+  const { connect } = await import("../wire/client.ts");
+  const place = placeOf(input, context);
+  const client = connect(place, { by: userName(context.env) });
+  return {
+    client,
+    root: async () => {
+      if ("state" in place) return place.state;
+      // A socket may be anywhere; whoever listens there knows.
+      const asked = input.text("state") ?? context.env["ROTA_STATE"];
+      return asked === undefined ? (await client.info()).state : resolve(context.cwd, asked);
+    },
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+}
+
+/** Only what was said: an option that was left out is not sent. */
+export const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;

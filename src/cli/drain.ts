@@ -1,0 +1,28 @@
+/** `rota drain`: puts it on hold and waits until nothing of it is out. */
+
+import { UserError } from "../domain/errors.ts";
+import { formatDuration, millis } from "../domain/time.ts";
+import { remainingText } from "../views/workers.ts";
+import { WAIT_MAX } from "../wire/messages.ts";
+import type { Run } from "./command.ts";
+import { callDaemon, given } from "./daemon.ts";
+import { EXIT_NOTHING } from "./exit.ts";
+import { say, sentence } from "./say.ts";
+import { scopeOf, scopeWords } from "./scope.ts";
+import { themeOf } from "./theme.ts";
+
+export const run: Run = async (input, context) => {
+  const scope = scopeOf(input);
+  const wait = input.span("wait");
+  if (wait !== undefined && wait > WAIT_MAX) {
+    throw new UserError("USAGE", `--wait can be ${formatDuration(millis(WAIT_MAX))} at most`);
+  }
+  await using called = await callDaemon(input, context);
+  const drained = await called.client.drain({ ...scope, ...given({ waitMs: wait }) });
+  say(input, context, drained, () =>
+    drained.drained
+      ? sentence(`Drained: ${scopeWords(scope)}. It stays on hold until it is let go with \`rota resume\`.`)
+      : remainingText(drained.remaining, { columns: context.terminal.columns }, themeOf(context)),
+  );
+  return drained.drained ? 0 : EXIT_NOTHING;
+};

@@ -1,0 +1,47 @@
+/** `rota heartbeat TASK`: renews the lease, once or again and again for as long as the task is held. */
+import { isKept, keepLease } from "../app/kept-leases.ts";
+import { renewing } from "../app/patience.ts";
+import { UserError } from "../domain/errors.ts";
+import { millis } from "../domain/time.ts";
+import type { LeaseReply } from "../wire/service.ts";
+import type { Context, Input, Run } from "./command.ts";
+import { type Called, callDaemon } from "./daemon.ts";
+import { type FoundLease, leaseOf } from "./lease.ts";
+import { renewingWith, sayRenewed, sending } from "./report.ts";
+
+const once = renewingWith((client, proof) => client.heartbeat(proof));
+
+/** Often enough for any lease there can be, seldom enough to be nobody's burden. */
+const EVERY_MIN = millis(100);
+
+/** A shell that has claimed the task starts this beside its work. Where that was quicker, there is nothing left to renew. */
+async function leaseOrEnd(input: Input, context: Context, { root }: Called): Promise<FoundLease | undefined> {
+  try {
+    return await leaseOf(input, context, root);
+  } catch (error) {
+    const wasClaimed = context.env["ROTA_TASK"] === input.arguments[0];
+    if (wasClaimed && error instanceof UserError && error.code === "LEASE_UNKNOWN") return undefined;
+    throw error;
+  }
+}
+
+export const run: Run = async (input, context) => {
+  const asked = input.span("every");
+  if (asked === undefined) return once(input, context);
+  const every = millis(Math.max(asked, EVERY_MIN));
+  await using called = await callDaemon(input, context);
+  const found = await leaseOrEnd(input, context, called);
+  if (found === undefined) return 0;
+  const root = await called.root();
+  const { proof, kept } = found;
+  let last: LeaseReply | undefined;
+  const renew = async (): Promise<LeaseReply> => {
+    last = await called.client.heartbeat(proof);
+    if (kept !== undefined && isKept(root, kept)) keepLease(root, { ...kept, deadline: last.deadline });
+    return last;
+  };
+  // Whoever reports the end takes the file away.
+  const isHeld = (): boolean => kept === undefined || isKept(root, kept);
+  const end = await sending(root, found, () => renewing({ every, renew, isHeld }), input);
+  return end === "told-to-stop" && last !== undefined ? sayRenewed(last, input, context) : 0;
+};

@@ -1,0 +1,52 @@
+/** `rota mcp`: an MCP server on standard input and output, for the agent whose client started it. */
+import { UserError } from "../domain/errors.ts";
+import { Problems } from "../std/problems.ts";
+import { JOIN } from "../wire/messages.ts";
+import type { Input, Run } from "./command.ts";
+import { placeOf } from "./daemon.ts";
+import { version } from "./version.ts";
+
+export const run: Run = async (input, context) => {
+  const { cwd, terminal } = context;
+  const profile = profileOf(input);
+  const [{ serveStdio }, { planReader }, { connect }] = await Promise.all([
+    import("../mcp/stdio.ts"),
+    import("../mcp/plan-text.ts"),
+    import("../wire/client.ts"),
+  ]);
+  // The daemon need not be there yet: the first call that needs it says so.
+  await using service = connect(placeOf(input, context));
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stop.abort());
+  await serveStdio({
+    input: process.stdin,
+    output: process.stdout,
+    signal: stop.signal,
+    service,
+    profile,
+    version: version(),
+    directory: cwd,
+    readPlan: planReader(cwd),
+    // Standard output carries messages and nothing else.
+    onFault: (error) => terminal.err(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
+  });
+  return 0;
+};
+
+/** Who the agent is, as far as the flags say. */
+function profileOf(input: Input) {
+  const said = {
+    session: input.text("session"),
+    agent: input.text("agent"),
+    pool: input.text("pool"),
+    workspace: input.text("workspace"),
+    slots: input.count("slots"),
+    capabilities: input.texts("capability"),
+  };
+  const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
+  const problems = new Problems("the agent");
+  JOIN.read(given, problems);
+  const [first] = problems.list;
+  if (first !== undefined) throw new UserError("USAGE", first.message);
+  return given;
+}

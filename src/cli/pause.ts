@@ -1,0 +1,22 @@
+/** `rota pause`: nothing new is given out there until somebody lets it go; what runs goes on. */
+import { pausedWhat } from "../views/workers.ts";
+import type { Run } from "./command.ts";
+import { askOrWrite } from "./hold.ts";
+import { say, sentence } from "./say.ts";
+import { scopeOf } from "./scope.ts";
+
+export const run: Run = async (input, context) => {
+  const request = scopeOf(input);
+  const { answer, scheduler } = await askOrWrite(
+    request,
+    input,
+    context,
+    (client) => client.pause(request),
+    async (asked, where) => (await import("../app/hold.ts")).holdHere(request, asked, where),
+  );
+  const later = scheduler ? "" : " No scheduler is running: the next one goes by it.";
+  say(input, context, { ...answer, scheduler }, () =>
+    sentence(`On hold: ${pausedWhat(answer)}. What runs goes on.${later}`),
+  );
+  return 0;
+};

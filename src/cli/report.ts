@@ -1,0 +1,78 @@
+/** What the commands of a lease's holder share: find the lease, send the report, keep or forget the file, say what came of it. */
+import { dropLease, keepLease } from "../app/kept-leases.ts";
+import { patiently } from "../app/patience.ts";
+import { UserError } from "../domain/errors.ts";
+import { millis } from "../domain/time.ts";
+import { timeOfDay } from "../views/moment.ts";
+import { momentOf } from "../views/workers.ts";
+import type { Client } from "../wire/client.ts";
+import type { LeaseReply, Settled } from "../wire/service.ts";
+import type { Context, Input, Run } from "./command.ts";
+import { callDaemon } from "./daemon.ts";
+import { EXIT_NOTHING } from "./exit.ts";
+import { type FoundLease, leaseOf, type Proof } from "./lease.ts";
+import { say, sentence } from "./say.ts";
+import { themeOf } from "./theme.ts";
+
+type Send<Reply> = (client: Client, proof: Proof, input: Input) => Promise<Reply>;
+
+/** A report after which the work goes on: the deadline moves, and the holder may hear that it should stop. */
+export const renewingWith =
+  (send: Send<LeaseReply>): Run =>
+  async (input, context) => {
+    await using called = await callDaemon(input, context);
+    const found = await leaseOf(input, context, called.root);
+    const root = await called.root();
+    const reply = await sending(root, found, () => send(called.client, found.proof, input), input);
+    if (found.kept !== undefined) keepLease(root, { ...found.kept, deadline: reply.deadline });
+    return sayRenewed(reply, input, context);
+  };
+
+/** A report that ends the lease. */
+export const settlingWith =
+  (send: Send<Settled>): Run =>
+  async (input, context) => {
+    await using called = await callDaemon(input, context);
+    const found = await leaseOf(input, context, called.root);
+    const root = await called.root();
+    const settled = await sending(root, found, () => send(called.client, found.proof, input), input);
+    if (found.kept !== undefined) dropLease(root, found.kept);
+    say(input, context, settled, () => sentence(settledWords(settled)));
+    return 0;
+  };
+
+/** A lease that is over is of no use to anybody: its file goes. One that could not be reported on stays, for the next try. */
+export async function sending<T>(
+  root: string,
+  { kept }: FoundLease,
+  ask: () => Promise<T>,
+  input: Pick<Input, "span">,
+): Promise<T> {
+  try {
+    return await patiently(ask, input.span("wait") ?? millis(0));
+  } catch (error) {
+    const isOver = error instanceof UserError && (error.code === "LEASE_LOST" || error.code === "TOKEN_WRONG");
+    if (isOver && kept !== undefined) dropLease(root, kept);
+    throw error;
+  }
+}
+
+export function sayRenewed(reply: LeaseReply, input: Input, context: Context): number {
+  const { task, deadline, stop } = reply;
+  const until = timeOfDay(momentOf(deadline), themeOf(context).timeZone);
+  const why = stop?.why === undefined ? "" : `: ${stop.why}`;
+  say(input, context, reply, () =>
+    sentence(
+      stop === undefined
+        ? `${task} is yours until ${until}.`
+        : `Stop working on ${task} (${stop.kind}${why}), then report with: rota fail ${task} --kind cancelled`,
+    ),
+  );
+  return stop === undefined ? 0 : EXIT_NOTHING;
+}
+
+function settledWords({ task, run, state, repeated }: Settled): string {
+  const again = repeated ? " (as it was reported before)" : "";
+  const next = state === "ready" ? "ready: it will be tried again" : state;
+  return `${task} of ${run} is ${next}${again}.`;
+}

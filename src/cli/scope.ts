@@ -1,0 +1,30 @@
+/** How far a pause or a drain reaches: one task, one run, one pool, or everything when nothing is named. */
+import { UserError } from "../domain/errors.ts";
+import type { Input } from "./command.ts";
+import { given } from "./daemon.ts";
+
+export interface Scope {
+  readonly task?: string;
+  readonly run?: string;
+  readonly pool?: string;
+  readonly why?: string;
+}
+
+export function scopeOf(input: Input): Scope {
+  const [task] = input.arguments;
+  const pool = input.text("pool");
+  const run = input.text("run");
+  if (pool !== undefined && (task !== undefined || run !== undefined)) {
+    throw new UserError("USAGE", `--pool cannot be combined with ${task === undefined ? "--run" : "a task"}`, {
+      hint: "Ask for them one after the other.",
+    });
+  }
+  return given({ task, run, pool, why: input.text("why") });
+}
+
+/** What was asked for, in words. */
+export function scopeWords({ task, run, pool }: Scope): string {
+  if (task !== undefined) return `task ${task}${run === undefined ? "" : ` of ${run}`}`;
+  if (run !== undefined) return `run ${run}`;
+  return pool === undefined ? "everything" : `pool ${pool}`;
+}

@@ -1,0 +1,79 @@
+/** `rota serve`: a scheduler for many, until it is told to stop. */
+import { resolve } from "node:path";
+import { loadConfig } from "../app/config.ts";
+import type { Daemon } from "../app/daemon/daemon.ts";
+import { SERVE } from "../app/owner.ts";
+import { type StateDir, stateToServe } from "../app/state.ts";
+import type { Run } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
+import { version } from "./version.ts";
+
+export const run: Run = async (input, context) => {
+  const { env, cwd, terminal } = context;
+  const state = stateToServe({ flag: input.text("state"), env, cwd });
+  const workers = input.count("workers");
+  const { values: config } = await loadConfig({ cwd, env, flags: workers === undefined ? {} : { workers } });
+  const { openCrew } = await import("../app/crew.ts");
+  const executor = openCrew({ state, config, environment: env });
+  const { openDaemon } = await import("../app/daemon/daemon.ts");
+  const socket = input.text("socket");
+  const where = socket === undefined ? {} : { socket: resolve(cwd, socket) };
+  const of = { config, state, command: SERVE, environment: env, version: version(), ...where };
+  await using daemon = await openDaemon({ ...of, executor });
+  const server = await openDoors(daemon, { state, listen: input.text("listen"), ...where }, terminal);
+  terminal.err(`Serving ${state.root} on ${server.socket}${server.url === undefined ? "" : ` and ${server.url}`}\n`);
+  if (input.flag("json")) {
+    const { url, tokenFile: token } = server;
+    terminal.out(`${JSON.stringify({ socket: server.socket, url, token, pid: process.pid })}\n`);
+    await terminal.flush();
+  }
+  const { engine } = daemon.scheduler;
+  const reason = await stopped(engine.failed);
+  terminal.err(`${reason}: what runs is being stopped.\n`);
+  await server.close();
+  engine.stopAll();
+  await engine.quiet();
+  return 0;
+};
+
+interface Doors {
+  readonly state: StateDir;
+  readonly listen: string | undefined;
+  readonly socket?: string;
+}
+
+/** The API and MCP, on the socket and wherever else was asked for. */
+async function openDoors({ service, scheduler }: Daemon, { state, listen, ...where }: Doors, terminal: Terminal) {
+  const [{ serve }, { openMcpHttp }, { mcpMount }, { planReader }] = await Promise.all([
+    import("../http/server.ts"),
+    import("../mcp/http.ts"),
+    import("../mcp/mount.ts"),
+    import("../mcp/plan-text.ts"),
+  ]);
+  const { clock, secrets } = scheduler;
+  const newId = (): string => secrets.token();
+  const mcp = openMcpHttp({ service, clock, version: version(), newId, readPlan: planReader() });
+  const server = await serve({
+    service,
+    state: state.root,
+    clock,
+    secrets,
+    ...where,
+    ...(listen !== undefined && { listen }),
+    mounts: [mcpMount(mcp)],
+    onFault: (error) => terminal.err(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
+  });
+  const close = async (): Promise<void> => {
+    await mcp.close();
+    await server.close();
+  };
+  return { ...server, close };
+}
+
+/** Kept when somebody asks it to stop; broken when the store can no longer be trusted. */
+function stopped(failed: Promise<never>): Promise<string> {
+  const asked = new Promise<string>((tell) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => tell(signal));
+  });
+  return Promise.race([asked, failed]);
+}

@@ -1,0 +1,19 @@
+/** `rota session beat`: a sign of life, and how the session is. Shows what it holds. */
+import { currentTime } from "../app/now.ts";
+import type { ReportedState } from "../domain/session.ts";
+import { sessionText } from "../views/session.ts";
+import type { Run } from "./command.ts";
+import { callDaemon, given } from "./daemon.ts";
+import { say } from "./say.ts";
+import { sessionOf } from "./session-named.ts";
+import { themeOf } from "./theme.ts";
+
+export const run: Run = async (input, context) => {
+  const session = sessionOf(input.arguments[0], context);
+  await using called = await callDaemon(input, context);
+  const reply = await called.client.beat(session, given({ state: input.text("is") as ReportedState | undefined }));
+  say(input, context, reply, () =>
+    sessionText(reply, { columns: context.terminal.columns, now: currentTime() }, themeOf(context)),
+  );
+  return 0;
+};

@@ -1,0 +1,15 @@
+/** `rota session leave`: the session is gone; what it still holds goes to others when its leases run out. */
+import { dropSession } from "../app/kept-leases.ts";
+import type { Run } from "./command.ts";
+import { callDaemon } from "./daemon.ts";
+import { say, sentence } from "./say.ts";
+import { sessionOf } from "./session-named.ts";
+
+export const run: Run = async (input, context) => {
+  const session = sessionOf(input.arguments[0], context);
+  await using called = await callDaemon(input, context);
+  await called.client.leave(session);
+  dropSession(await called.root(), session);
+  say(input, context, { session, left: true }, () => sentence(`${session} has left.`));
+  return 0;
+};

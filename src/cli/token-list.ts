@@ -1,0 +1,15 @@
+/** `rota token list`: the tokens that were issued, without their secrets. */
+import { currentTime } from "../app/now.ts";
+import { tokensText } from "../views/tokens.ts";
+import type { Run } from "./command.ts";
+import { callDaemon } from "./daemon.ts";
+import { say } from "./say.ts";
+import { themeOf } from "./theme.ts";
+
+export const run: Run = async (input, context) => {
+  await using called = await callDaemon(input, context);
+  const tokens = await called.client.tokens();
+  const { columns } = context.terminal;
+  say(input, context, { tokens }, () => tokensText(tokens, { columns, now: currentTime() }, themeOf(context)));
+  return 0;
+};

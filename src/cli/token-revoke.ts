@@ -1,0 +1,12 @@
+/** `rota token revoke ID`: from now on it is refused. */
+import type { Run } from "./command.ts";
+import { callDaemon } from "./daemon.ts";
+import { say, sentence } from "./say.ts";
+
+export const run: Run = async (input, context) => {
+  const id = input.arguments[0] as string;
+  await using called = await callDaemon(input, context);
+  await called.client.revokeToken(id);
+  say(input, context, { id, revoked: true }, () => sentence(`Token ${id} is revoked.`));
+  return 0;
+};

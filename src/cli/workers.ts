@@ -1,0 +1,30 @@
+/** `rota workers`: who is there, what each does, and what is on hold. */
+import { currentTime } from "../app/now.ts";
+import { type WorkerRow, workersText } from "../views/workers.ts";
+import type { Client } from "../wire/client.ts";
+import type { Run } from "./command.ts";
+import { callDaemon } from "./daemon.ts";
+import { say } from "./say.ts";
+import { themeOf } from "./theme.ts";
+
+export const run: Run = async (input, context) => {
+  await using called = await callDaemon(input, context);
+  const [workers, { paused }] = await Promise.all([workersOf(called.client), called.client.info()]);
+  say(input, context, { workers, paused }, () =>
+    workersText({ workers, paused, now: currentTime() }, { columns: context.terminal.columns }, themeOf(context)),
+  );
+  return 0;
+};
+
+/** What is known of everybody, and of sessions what only they have. */
+async function workersOf(client: Client): Promise<readonly WorkerRow[]> {
+  const [workers, sessions] = await Promise.all([client.workers(), client.sessions()]);
+  const known = new Map(sessions.map((session) => [session.session, session]));
+  return workers.map((worker) => {
+    const session = worker.kind === "session" ? known.get(worker.worker) : undefined;
+    if (session === undefined) return worker;
+    const { agent, mode, workspace, channel, capabilities, slots, seen_at, holds } = session;
+    const where = { ...(workspace !== undefined && { workspace }), ...(channel !== undefined && { channel }) };
+    return { ...worker, agent, mode, ...where, capabilities, slots, seen_at, holds };
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * The order a run begins with. The longest remaining path first is a good one, but a path knows nothing of how few can be at work
+ * at once. So the run is played through in that order, then backwards from its end, what ended last first. How long before the end
+ * a task begins there is its rank: what is left to do after it, room included. A run is played as if it had the machine to itself,
+ * and from its beginning, so that it has the same order whenever it is taken up again.
+ */
+import { type Graph, type TaskNo, taskNo } from "../domain/graph.ts";
+import type { Run } from "../domain/run.ts";
+import { type Demands, demandsOf } from "./demands.ts";
+import type { Estimates } from "./estimates.ts";
+import { upwardRanks } from "./rank.ts";
+import { type Course, orderBy, Player } from "./rollout-play.ts";
+import type { Pot } from "./room.ts";
+import type { Shapes } from "./shapes.ts";
+import type { Site } from "./site.ts";
+
+/** The costliest graphs of this size take about 50 ms, which is as long as taking up a run should take. */
+const TASKS_MAX = 3_000;
+/** How often a run is played there and back. More than this brings little. */
+const TURNS = 2;
+/** How much shorter a run must become for another order, as a share: less than this is lost again where estimates are wrong. */
+const WORTH_WHILE = 0.01;
+
+/** Hops are no times, so without estimates the longest remaining path it is. */
+export function firstRanks(
+  { graph, tasks }: Run,
+  { costs, known }: Estimates,
+  shapes: Shapes,
+  site: Pick<Site, "workers" | "pots">,
+): Float64Array {
+  if (!known || graph.size > TASKS_MAX) return upwardRanks(graph, costs);
+  const asked = tasks.map(({ spec }) => shapes.of(spec));
+  const everything = { workers: site.workers, pots: site.pots(), amountIn: ({ capacity }: Pot): number => capacity };
+  return ranksFromBothEnds(graph, costs, demandsOf(asked, everything));
+}
+
+/** The longest remaining paths, or the ranks with which everything ends sooner, if that is worth while. */
+export function ranksFromBothEnds(graph: Graph, costs: Float64Array, demands: Demands): Float64Array {
+  const tails = upwardRanks(graph, costs);
+  const { forth, back } = coursesOf(graph, costs, tails, demands);
+  const player = new Player(forth);
+  const returning = new Player(back);
+  let ranks = tails;
+  let bound = player.play(orderBy(tails), NEVER) * (1 - WORTH_WHILE);
+  if (bound <= lowerBound(forth)) return tails;
+  for (let turn = 0; turn < TURNS; turn++) {
+    returning.play(orderBy(player.ends), NEVER);
+    const found = returning.ends.slice();
+    const length = player.play(orderBy(found), NEVER);
+    if (length < bound) {
+      bound = length;
+      ranks = found;
+    }
+  }
+  return ranks;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** The run from its beginning to its end, and from its end to its beginning. */
+function coursesOf(graph: Graph, costs: Float64Array, tails: Float64Array, demands: Demands) {
+  const alike = { size: graph.size, running: 0, costs, ...demands, asks: atMostAll(demands) };
+  const needs = edgesOf(graph.size, (no, visit) => graph.eachNeed(no, visit));
+  const dependents = edgesOf(graph.size, (no, visit) => graph.eachDependent(no, visit));
+  const forth: Course = { ...alike, tails, unmet: countsOf(needs), ...dependents };
+  // A play without a bound is never given up, so nobody asks how far it is to the other end.
+  const back: Course = { ...alike, tails: costs, unmet: countsOf(dependents), ...needs };
+  return { forth, back };
+}
+
+/** What nobody can ever do must not stand in the way of what comes after it. */
+const atMostAll = ({ kinds, free, asks }: Demands): Float64Array =>
+  asks.map((amount, at) => Math.min(amount, free[at % kinds] as number));
+
+/** Who comes after a task, whichever way one goes. */
+type Edges = Pick<Course, "starts" | "dependents">;
+
+function edgesOf(size: number, each: (no: TaskNo, visit: (other: TaskNo) => void) => void): Edges {
+  const starts = new Int32Array(size + 1);
+  const dependents: number[] = [];
+  const add = (other: TaskNo): void => {
+    dependents.push(other);
+  };
+  for (let no = 0; no < size; no++) {
+    each(taskNo(no), add);
+    starts[no + 1] = dependents.length;
+  }
+  return { starts, dependents: Int32Array.from(dependents) };
+}
+
+const countsOf = ({ starts }: Edges): Int32Array =>
+  starts.subarray(1).map((end, task) => end - (starts[task] as number));
+
+/** What no order can be faster than: the longest path, or all work shared out evenly over what there is of one kind. */
+function lowerBound({ costs, tails, kinds, free, asks }: Course): number {
+  const work = new Float64Array(kinds);
+  for (let at = 0; at < asks.length; at++) {
+    work[at % kinds] = (work[at % kinds] as number) + (asks[at] as number) * (costs[Math.floor(at / kinds)] as number);
+  }
+  const path = tails.reduce((longest, tail) => Math.max(longest, tail), 0);
+  return work.reduce((most, each, kind) => (each > 0 ? Math.max(most, each / (free[kind] as number)) : most), path);
+}

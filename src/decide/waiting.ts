@@ -1,0 +1,169 @@
+/** Everybody who is ready, and where each of them stands: in the queue, backing off, behind somebody's files, or aside. */
+import type { Run, RunNo } from "../domain/run.ts";
+import type { Priority } from "../domain/spec.ts";
+import { laneOf, type Ready, type Task } from "../domain/task.ts";
+import { between, type Instant, later, type Millis, millis } from "../domain/time.ts";
+import { Heap } from "../std/heap.ts";
+import { laneAbove, type Patience, type Tally, WaitingLines } from "./aging.ts";
+import { Aside } from "./aside.ts";
+import { Behind, type Notice } from "./behind.ts";
+import type { Fairness } from "./fairness.ts";
+import type { Candidate, Mark, RunQueue } from "./queue.ts";
+import type { Shape } from "./shapes.ts";
+
+export interface WaitingDeps {
+  readonly queueOf: (run: RunNo) => RunQueue | undefined;
+  readonly rankOf: (run: Run, task: Task) => number;
+  readonly shapeOf: (run: Run, task: Task) => Shape;
+  /** Whether there is anything that could ever take a task of this shape. */
+  readonly isPossible: (shape: Shape) => boolean;
+  readonly fairness: Pick<Fairness, "queue" | "unqueue">;
+  readonly given: Tally;
+  readonly patience: Patience;
+}
+
+/** How long a task was on hold during the wait that began at `of`, and since when it is again. */
+interface Hold {
+  readonly of: Instant;
+  readonly for: Millis;
+  readonly since: Instant | undefined;
+}
+
+export class Waiting {
+  readonly aside = new Aside();
+  readonly behind = new Behind();
+  readonly lines = new WaitingLines();
+  readonly #deps: WaitingDeps;
+  readonly #candidates = new Map<Task, Candidate>();
+  /** Backing off: ready, but not yet. */
+  readonly #delayed = new Heap<Candidate>((a, b) => a.status.notBefore < b.status.notBefore);
+  readonly #holds = new WeakMap<Task, Hold>();
+
+  constructor(deps: WaitingDeps) {
+    this.#deps = deps;
+  }
+
+  get size(): number {
+    return this.#candidates.size;
+  }
+
+  get(task: Task): Candidate | undefined {
+    return this.#candidates.get(task);
+  }
+
+  values(): Iterable<Candidate> {
+    return this.#candidates.values();
+  }
+
+  /** Since when it waits, as far as that is anybody's fault: on hold it holds its clock. */
+  since({ task, status }: Candidate): Instant {
+    return later(status.since, this.#holdOf(task, status).for);
+  }
+
+  /** The end of the first back-off. */
+  get nextWake(): Instant | undefined {
+    return this.#delayed.peek()?.status.notBefore;
+  }
+
+  /** Whether somebody whose back-off is over stands in one of the lanes without having been asked yet. */
+  isDue(lanes: readonly Priority[], now: Instant): boolean {
+    return this.#delayed.values().some((each) => each.status.notBefore <= now && lanes.includes(each.lane));
+  }
+
+  enter(run: Run, task: Task, status: Ready, now: Instant): Candidate | undefined {
+    const { queueOf, rankOf, shapeOf, isPossible, given } = this.#deps;
+    if (queueOf(run.no) === undefined) return undefined;
+    const lane = laneOf(task);
+    const shape = shapeOf(run, task);
+    const entered = given.above(lane, status.notBefore > now ? status.notBefore : now);
+    const rank = rankOf(run, task);
+    const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, entered, passedSince: undefined };
+    this.#candidates.set(task, candidate);
+    this.#hold(candidate);
+    // What nobody can do stands in nobody's way.
+    if (this.aside.takes(candidate) || !isPossible(shape)) return candidate;
+    if (status.notBefore > now) this.#delayed.push(candidate);
+    else this.#line(candidate, now);
+    return candidate;
+  }
+
+  leave(task: Task): Candidate | undefined {
+    const candidate = this.#candidates.get(task);
+    if (candidate === undefined) return undefined;
+    this.#candidates.delete(task);
+    this.#unline(candidate);
+    return candidate;
+  }
+
+  /** What is on hold has changed: everybody is looked at again, and keeps what they have waited for. */
+  review(now: Instant): void {
+    for (const candidate of [...this.#candidates.values()]) {
+      const { run, task, status, passedSince } = candidate;
+      const hold = this.#holdOf(task, status);
+      if (hold.since !== undefined && this.aside.pauses.of(run, task) === undefined) {
+        this.#holds.set(task, { of: status.since, for: millis(hold.for + between(hold.since, now)), since: undefined });
+      }
+      this.leave(task);
+      const entered = this.enter(run, task, status, now);
+      if (entered !== undefined) entered.passedSince = passedSince;
+    }
+  }
+
+  /** Those whose back-off is over come into the queue. */
+  undelay(now: Instant): void {
+    for (let top = this.#delayed.peek(); top !== undefined && top.status.notBefore <= now; top = this.#delayed.peek()) {
+      this.#delayed.pop();
+      this.#line(top, now);
+    }
+  }
+
+  /** Whoever stood behind this task's files is looked at again. */
+  wakeBehind(holder: Task | undefined, now: Instant): void {
+    if (holder === undefined) return;
+    for (const candidate of this.behind.release(holder, this.#waits, now)) {
+      this.#deps.queueOf(candidate.run.no)?.add(candidate);
+    }
+  }
+
+  /** Those who have waited too long move up. */
+  age(now: Instant): readonly Notice[] {
+    const { given, patience } = this.#deps;
+    const markOf = (lane: Priority): Mark => given.above(lane, now);
+    return this.lines.overdue(this.#waits, markOf, patience).map(({ run, task, lane, status }) => ({
+      run,
+      task,
+      news: { kind: "aged_boost", from: lane, to: laneAbove(lane), waitedMs: between(status.since, now) },
+    }));
+  }
+
+  #line(candidate: Candidate, now: Instant): void {
+    this.#deps.fairness.queue(candidate.run, candidate.lane, now);
+    this.lines.add(candidate);
+    this.#deps.queueOf(candidate.run.no)?.add(candidate);
+  }
+
+  #unline(candidate: Candidate): void {
+    if (this.aside.has(candidate)) return this.aside.remove(candidate);
+    if (!this.#deps.isPossible(candidate.shape)) return;
+    if (this.#delayed.values()[candidate.place] === candidate) return this.#delayed.remove(candidate);
+    this.#deps.fairness.unqueue(candidate.run, candidate.lane);
+    this.#deps.queueOf(candidate.run.no)?.remove(candidate);
+  }
+
+  /** From when on it is on hold: at the latest from when it could have gone. */
+  #hold({ run, task, status }: Candidate): void {
+    const pause = this.aside.pauses.of(run, task);
+    const hold = this.#holdOf(task, status);
+    if (pause === undefined || hold.since !== undefined) return;
+    this.#holds.set(task, { ...hold, since: pause.at > status.since ? pause.at : status.since });
+  }
+
+  /** Every wait has a clock of its own. */
+  #holdOf(task: Task, { since }: Ready): Hold {
+    const known = this.#holds.get(task);
+    return known?.of === since ? known : { of: since, for: millis(0), since: undefined };
+  }
+
+  readonly #waits = (candidate: Candidate): boolean =>
+    this.#candidates.get(candidate.task) === candidate && !this.aside.has(candidate);
+}

@@ -1,0 +1,53 @@
+/** What a turn of the cycle has decided, to be done once it is durable, and what is said of it afterwards. */
+import type { Instant } from "../domain/time.ts";
+import { type CycleResult, type CycleTurn, nameOf, type Pending, type WakeTarget } from "./cycle-port.ts";
+
+export interface Plan {
+  readonly now: Instant;
+  readonly paused: boolean;
+  readonly counts: { readonly pending: number; readonly active: number; readonly sessions: number };
+  readonly recovered: readonly string[];
+  readonly targets: WakeTarget[];
+  readonly spawns: Pending[];
+  readonly noMatch: string[];
+  capacity: number;
+  cooling: number;
+  readonly starved: string[];
+  readonly parked: string[];
+  readonly errors: string[];
+}
+
+export const newPlan = (turn: CycleTurn, recovered: readonly string[], errors: string[]): Plan => ({
+  now: turn.now,
+  paused: turn.paused,
+  counts: { pending: turn.pendingCount(), active: turn.active(), sessions: turn.sessions() },
+  recovered,
+  targets: [],
+  spawns: [],
+  noMatch: [],
+  capacity: 0,
+  cooling: 0,
+  starved: [],
+  parked: [],
+  errors,
+});
+
+export function resultOf(plan: Plan, wakeFailures: number, spawned: readonly string[]): CycleResult {
+  const { now, paused, counts, recovered, targets, noMatch, capacity, cooling, starved, parked, errors } = plan;
+  const woken = targets.map((target) => ({ task: nameOf(target), session: target.session as string }));
+  return {
+    at: now,
+    paused,
+    ...counts,
+    recovered,
+    woken,
+    wakeFailures,
+    noMatch,
+    capacity,
+    cooling,
+    starved,
+    spawned,
+    parked,
+    errors,
+  };
+}

@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import type { TaskNews } from "../domain/event.ts";
+import type { Cycle, CycleDeps } from "./cycle.ts";
+import type { CycleNews, CycleTurn, Pending } from "./cycle-port.ts";
+import type { Desk, Granted } from "./desk.ts";
+import type { Engine } from "./engine.ts";
+import type { Leases } from "./leases.ts";
+
+describe("the scheduler of pools that pull cannot claim", () => {
+  test("nothing it may write down is a claim, or ends or renews one", () => {
+    expectTypeOf<CycleNews["kind"]>().toEqualTypeOf<
+      "offered" | "offer_ended" | "starving" | "spawn_asked" | "starved" | "parked"
+    >();
+    expectTypeOf<Extract<TaskNews, { readonly kind: "claimed" }>>().not.toExtend<CycleNews>();
+    expectTypeOf<Parameters<CycleTurn["write"]>[1]>().toEqualTypeOf<CycleNews>();
+  });
+
+  test("neither its turn nor anything it is given has a way to", () => {
+    type Verbs = keyof CycleTurn;
+    expectTypeOf<Extract<Verbs, "claim" | "grant" | "assign" | "nextFor" | "exactFor" | "journal">>().toBeNever();
+    expectTypeOf<Extract<keyof CycleDeps, "desk" | "leases" | "engine" | "floor">>().toBeNever();
+    expectTypeOf<ReturnType<CycleTurn["choose"]>>().toEqualTypeOf<Pending | undefined>();
+    // What a claim gives is not among what any of its verbs give.
+    type Gives = { [Verb in Verbs]: CycleTurn[Verb] extends (...args: never[]) => infer Given ? Given : never }[Verbs];
+    expectTypeOf<Extract<Gives, Granted | Desk | Leases | Engine>>().toBeNever();
+    expectTypeOf<Extract<keyof Cycle, "claim" | "assign">>().toBeNever();
+  });
+
+  const source = resolve(import.meta.dirname, "..");
+  test.each([
+    "engine/cycle.ts",
+    "engine/cycle-port.ts",
+    "engine/cycle-plan.ts",
+    "engine/cooldowns.ts",
+    "decide/ladder.ts",
+  ])("%s imports nothing that can, not even by way of others, and not even its types", (file) => {
+    const reached = reachedFrom(join(source, file)).map((path) => relative(source, path));
+    expect(reached).toContain("domain/task.ts");
+    const claims = ["desk", "leases", "reception", "floor", "engine", "settle", "journal", "cycle-turn"];
+    const found = reached.filter((path) => claims.some((name) => path === `engine/${name}.ts`));
+    expect([...found, ...reached.filter((path) => path === "decide/dispatcher.ts")]).toEqual([]);
+  });
+
+  test("which is looked at as it should be: whoever does claim is found", () => {
+    const reached = reachedFrom(join(source, "engine/engine.ts")).map((path) => relative(source, path));
+    expect(reached).toEqual(expect.arrayContaining(["engine/desk.ts", "engine/leases.ts", "engine/reception.ts"]));
+  });
+});
+
+/** Every file that is imported from there, directly or not. */
+function reachedFrom(file: string, seen = new Set<string>()): readonly string[] {
+  if (seen.has(file)) return [];
+  seen.add(file);
+  for (const [, path] of readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)) {
+    reachedFrom(resolve(dirname(file), path as string), seen);
+  }
+  return [...seen];
+}

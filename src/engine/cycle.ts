@@ -1,0 +1,369 @@
+/**
+ * The scheduler of the pools whose sessions claim by themselves. It sweeps, wakes, and climbs the ladder; it cannot claim: neither its
+ * port nor anything it imports has a way to.
+ */
+import { climb, LADDER, type LadderLimits, monotonic, STARVING_AGE } from "../decide/ladder.ts";
+import { UserError } from "../domain/errors.ts";
+import type { OfferEnd } from "../domain/event.ts";
+import {
+  between,
+  earliest,
+  formatDuration,
+  type Instant,
+  later,
+  type Millis,
+  millis,
+  seconds,
+} from "../domain/time.ts";
+import type { Clock, Timer } from "../effects/clock.ts";
+import { InvariantError } from "../std/invariant.ts";
+import { Cooldowns } from "./cooldowns.ts";
+import { newPlan, type Plan, resultOf } from "./cycle-plan.ts";
+import {
+  type CycleResult,
+  type CycleStats,
+  type CycleTurn,
+  nameOf,
+  type Pending,
+  type Rebuilt,
+  type Waker,
+  type WakeTarget,
+} from "./cycle-port.ts";
+
+export interface CycleDeps {
+  readonly clock: Clock;
+  /** Runs `change` in a turn; kept once it is durable. */
+  readonly durably: <T>(change: (turn: CycleTurn) => T) => Promise<T>;
+  readonly waker: Waker;
+  /** Asks for a worker that covers what the task requires. False when none is possible. */
+  readonly spawn: (pending: Pending) => Promise<boolean>;
+  readonly options?: CycleOptions;
+}
+
+export interface CycleOptions {
+  /** How often it looks, when nothing calls for it. */
+  readonly interval?: Millis;
+  /** How long a session is not woken again for the same task. 0: no such time. */
+  readonly cooldown?: Millis;
+  /** How many leases that ran out are dealt with at once. 0: all. */
+  readonly sweepLimit?: number;
+  /** How long a task is kept for the session that was woken for it. */
+  readonly offer?: Millis;
+  readonly starvingAge?: Millis;
+  readonly ladder?: Partial<LadderLimits>;
+}
+
+const INTERVAL = seconds(15);
+const COOLDOWN = seconds(60);
+const OFFER = seconds(30);
+const SWEEP_LIMIT = 100;
+/** How many are woken for one task that nobody comes for. */
+const FAN_OUT_MAX = 8;
+/** How many workers are asked for in one cycle. Who is not among them asks in the next. */
+const SPAWNS_MAX = 8;
+
+export class Cycle {
+  readonly #deps: CycleDeps;
+  readonly #interval: Millis;
+  readonly #offer: Millis;
+  readonly #sweepLimit: number;
+  readonly #age: Millis;
+  readonly #ladder: LadderLimits;
+  readonly #cooldowns: Cooldowns;
+  #stats = {
+    cycles: 0,
+    rebuilds: 0,
+    recovered: 0,
+    wakes: 0,
+    wakeFailures: 0,
+    noMatch: 0,
+    starved: 0,
+    spawned: 0,
+    parked: 0,
+  };
+  #lastCycleAt: Instant | undefined;
+  #lastError: string | undefined;
+  #timer: Timer | undefined;
+  /** Rings when the first offer that is out has come to nothing. */
+  #offerTimer: Timer | undefined;
+  #running: Promise<unknown> = Promise.resolve();
+  #state: "new" | "started" | "stopped" = "new";
+  #nudged = false;
+
+  constructor(deps: CycleDeps) {
+    const { interval, cooldown, offer, sweepLimit, starvingAge, ladder } = deps.options ?? {};
+    this.#deps = deps;
+    this.#interval = interval !== undefined && interval > 0 ? interval : INTERVAL;
+    this.#cooldowns = new Cooldowns(cooldown !== undefined && cooldown >= 0 ? cooldown : COOLDOWN);
+    this.#offer = offer !== undefined && offer > 0 ? offer : OFFER;
+    this.#sweepLimit = sweepLimit !== undefined && sweepLimit >= 0 ? sweepLimit : SWEEP_LIMIT;
+    this.#age = starvingAge ?? STARVING_AGE;
+    this.#ladder = monotonic({ ...LADDER, ...ladder });
+  }
+
+  /** One whole cycle: sweep, wake, and climb. Two never run at once, and none after the end. */
+  async runOnce(): Promise<CycleResult> {
+    this.#refuseStopped();
+    return this.#inTurn(() => this.#cycle(true));
+  }
+
+  /** Something has become ready, or somebody idle: wakes whom that concerns. No ladder: that goes by time. */
+  nudge(): void {
+    if (this.#nudged || this.#state !== "started") return;
+    this.#nudged = true;
+    void this.#inTurn(() => {
+      this.#nudged = false;
+      return this.#cycle(false);
+    }).catch(() => {});
+  }
+
+  /** Forgets what is only in memory. What must survive is in the store, and is found by the sweep. */
+  async rebuild(): Promise<Rebuilt> {
+    const rebuilt = await this.#deps.durably((turn) => ({
+      pending: turn.pendingCount(),
+      active: turn.active(),
+      sessions: turn.sessions(),
+      at: turn.now,
+    }));
+    const clearedWakes = this.#cooldowns.clear();
+    this.#stats.rebuilds++;
+    return { ...rebuilt, clearedWakes };
+  }
+
+  stats(): CycleStats {
+    return {
+      ...this.#stats,
+      ...(this.#lastCycleAt !== undefined && { lastCycleAt: this.#lastCycleAt }),
+      ...(this.#lastError !== undefined && { lastError: this.#lastError }),
+    };
+  }
+
+  /** Harmless when it has begun already; refused once it has ended. The first cycle comes after one interval. */
+  start(): void {
+    this.#refuseStopped();
+    if (this.#state === "started") return;
+    this.#state = "started";
+    this.#arm();
+  }
+
+  /** Waits for the cycle that runs, no longer than `within`; may be asked again then. Works without a start. */
+  async shutdown(within?: Millis): Promise<void> {
+    this.#state = "stopped";
+    this.#timer?.cancel();
+    this.#offerTimer?.cancel();
+    const ended = this.#running.then(
+      () => true,
+      () => true,
+    );
+    if (within === undefined) return void (await ended);
+    const { clock } = this.#deps;
+    const late = Promise.withResolvers<boolean>();
+    const timer = clock.at(later(clock.now(), within), () => late.resolve(false));
+    const inTime = await Promise.race([ended, late.promise]);
+    timer.cancel();
+    if (!inTime) throw new UserError("DAEMON_STOPPING", `A cycle still runs after ${formatDuration(within)}`);
+  }
+
+  #refuseStopped(): void {
+    if (this.#state === "stopped") throw new UserError("DAEMON_STOPPING", "The wake scheduler has been shut down");
+  }
+
+  #arm(): void {
+    const { clock } = this.#deps;
+    this.#timer = clock.at(later(clock.now(), this.#interval), () => {
+      void this.runOnce()
+        .catch(() => {})
+        .finally(() => {
+          if (this.#state === "started") this.#arm();
+        });
+    });
+  }
+
+  #inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const next = this.#running.then(run, run);
+    this.#running = next.catch((error: unknown) => {
+      this.#lastError = String(error);
+    });
+    return next;
+  }
+
+  async #cycle(withLadder: boolean): Promise<CycleResult> {
+    const plan = await this.#deps.durably((turn) => this.#decide(turn, withLadder));
+    const failures = await this.#wake(plan);
+    const spawned = await this.#spawn(plan);
+    const result = resultOf(plan, failures, spawned);
+    this.#count(result, withLadder);
+    return result;
+  }
+
+  #decide(turn: CycleTurn, withLadder: boolean): Plan {
+    const errors: string[] = [];
+    const plan = newPlan(turn, this.#sweep(turn, errors), errors);
+    this.#endOffers(turn);
+    if (turn.paused) return plan;
+    this.#select(turn, plan);
+    if (withLadder) this.#climb(turn, plan);
+    this.#watchOffers(turn);
+    return plan;
+  }
+
+  /** What goes wrong with some leases must not keep others from their work. A broken promise of our own is another matter. */
+  #sweep(turn: CycleTurn, errors: string[]): readonly string[] {
+    try {
+      return turn.sweep(this.#sweepLimit);
+    } catch (error) {
+      if (error instanceof InvariantError) throw error;
+      errors.push(`sweep: ${asError(error).message}`);
+      return [];
+    }
+  }
+
+  /** Offers whose time is over came to nothing; those of paused tasks are taken back. */
+  #endOffers(turn: CycleTurn): void {
+    for (const each of turn.offered()) {
+      const { offer } = each.task;
+      if (offer === undefined) continue;
+      const why: OfferEnd | undefined = turn.isPaused(each) ? "paused" : offer.until < turn.now ? "ignored" : undefined;
+      if (why === undefined) continue;
+      turn.write(each, { kind: "offer_ended", session: offer.session, why });
+    }
+  }
+
+  /** Looks again as soon as the first of the offers that are out has come to nothing. */
+  #watchOffers(turn: CycleTurn): void {
+    this.#offerTimer?.cancel();
+    const first = earliest(...turn.offered().map(({ task }) => task.offer?.until));
+    this.#offerTimer = first && this.#deps.clock.at(later(first, millis(1)), () => this.nudge());
+  }
+
+  /** One wake for each session, and only one session for each task. */
+  #select(turn: CycleTurn, plan: Plan): void {
+    this.#cooldowns.forgetOld(turn.now);
+    for (const session of turn.wakeable()) {
+      const { id } = session.profile;
+      const chosen = turn.choose(session, (task) => !this.#cooldowns.has(task, id, turn.now));
+      if (chosen === undefined) continue;
+      const until = later(turn.now, this.#offer);
+      turn.write(chosen, { kind: "offered", session: id, until });
+      plan.targets.push({ session: id, run: chosen.run, task: chosen.task, until, reason: "offered" });
+    }
+  }
+
+  #climb(turn: CycleTurn, plan: Plan): void {
+    for (const each of turn.pending()) {
+      const { task } = each;
+      // Its status is asked again: what this cycle has done may have changed it.
+      if (task.status.state !== "ready" || task.status.notBefore > turn.now) continue;
+      const fit = task.offer === undefined ? turn.fit(each) : "idle";
+      if (fit === "nobody") plan.noMatch.push(nameOf(each));
+      if (fit === "busy") plan.capacity++;
+      if (turn.isPaused(each) || between(each.since, turn.now) < this.#age) continue;
+      const isCooling = task.offer === undefined && fit === "idle";
+      if (isCooling) plan.cooling++;
+      const isIgnored = (task.ignored ?? 0) > (task.starving?.ignored ?? 0);
+      if (fit === "nobody" || isIgnored || isCooling) this.#step(turn, plan, each);
+    }
+  }
+
+  #step(turn: CycleTurn, plan: Plan, pending: Pending): void {
+    const { task } = pending;
+    const steps = climb(task.starving, this.#ladder);
+    turn.write(pending, { kind: "starving", count: steps.count });
+    const waitedMs = between(pending.since, turn.now);
+    if (steps.fanOut) this.#fanOut(turn, plan, pending);
+    if (steps.spawn && plan.spawns.length < SPAWNS_MAX) plan.spawns.push(pending);
+    if (steps.tell) {
+      turn.write(pending, { kind: "starved", count: steps.count, waitedMs });
+      plan.starved.push(nameOf(pending));
+    }
+    if (!steps.park) return;
+    const message = `Nobody came for it in ${formatDuration(waitedMs)}, after ${steps.count} cycles`;
+    turn.write(pending, { kind: "parked", reason: "starved", message });
+    plan.parked.push(nameOf(pending));
+  }
+
+  /** More are woken for it, and it is kept for none of them: the first who comes has it. */
+  #fanOut(turn: CycleTurn, plan: Plan, pending: Pending): void {
+    const { run, task } = pending;
+    const woken = new Set(plan.targets.map(({ session }) => session));
+    const until = later(turn.now, this.#offer);
+    const others = turn
+      .suited(pending)
+      .filter(({ profile: { id } }) => !woken.has(id) && !this.#cooldowns.has(task, id, turn.now))
+      .slice(0, FAN_OUT_MAX);
+    if (others.length === 0) return;
+    const { offer } = task;
+    if (offer !== undefined) turn.write(pending, { kind: "offer_ended", session: offer.session, why: "opened" });
+    for (const { profile } of others) {
+      plan.targets.push({ session: profile.id, run, task, until, reason: "fan-out" });
+    }
+  }
+
+  /** One call for all. Whoever could not be reached is not waited for. */
+  async #wake(plan: Plan): Promise<number> {
+    // Between the choice and now somebody may have come for it.
+    const targets = plan.targets.filter(({ task }) => task.status.state === "ready");
+    plan.targets.splice(0, plan.targets.length, ...targets);
+    if (targets.length === 0) return 0;
+    const errors = await this.#deps.waker.wake(targets).catch((error: unknown) => targets.map(() => asError(error)));
+    if (errors.length !== targets.length) plan.errors.push("the waker did not answer for every target");
+    const failed: WakeTarget[] = [];
+    for (const [at, target] of targets.entries()) {
+      const error = errors.length === targets.length ? errors[at] : new Error("no answer");
+      if (error === undefined) this.#cooldowns.stamp(target.task, target.session, plan.now);
+      else {
+        plan.errors.push(`${target.session}: ${error.message}`);
+        failed.push(target);
+      }
+    }
+    plan.targets.splice(0, plan.targets.length, ...targets.filter((each) => !failed.includes(each)));
+    if (failed.length > 0) await this.#withdraw(failed);
+    return failed.length;
+  }
+
+  #withdraw(failed: readonly WakeTarget[]): Promise<void> {
+    return this.#deps.durably((turn) => {
+      for (const { run, task, session } of failed) {
+        if (task.status.state !== "ready" || task.offer?.session !== session) continue;
+        turn.write({ run, task }, { kind: "offer_ended", session, why: "unreachable" });
+      }
+    });
+  }
+
+  async #spawn(plan: Plan): Promise<readonly string[]> {
+    const spawned: string[] = [];
+    for (const pending of plan.spawns) {
+      const { run, task, pool } = pending;
+      // Waking took its time: somebody may have come, or put it on hold.
+      const isWanted = (turn: CycleTurn): boolean =>
+        task.status.state === "ready" && task.starving !== undefined && !turn.isPaused(pending);
+      if (!(await this.#deps.durably(isWanted))) continue;
+      const possible = await this.#deps.spawn(pending).catch((error: unknown) => {
+        plan.errors.push(`${nameOf(pending)}: ${asError(error).message}`);
+        return false;
+      });
+      if (!possible) continue;
+      await this.#deps.durably((turn) => {
+        if (task.status.state === "ready") turn.write({ run, task }, { kind: "spawn_asked", pool });
+      });
+      spawned.push(nameOf(pending));
+    }
+    return spawned;
+  }
+
+  #count(result: CycleResult, whole: boolean): void {
+    const stats = this.#stats;
+    if (whole) stats.cycles++;
+    stats.recovered += result.recovered.length;
+    stats.wakes += result.woken.length;
+    stats.wakeFailures += result.wakeFailures;
+    stats.noMatch += result.noMatch.length;
+    stats.starved += result.starved.length;
+    stats.spawned += result.spawned.length;
+    stats.parked += result.parked.length;
+    this.#lastCycleAt = result.at;
+    this.#lastError = result.errors.at(-1) ?? this.#lastError;
+  }
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -1,0 +1,351 @@
+/**
+ * Where sessions come for work. One way to claim for all of them, whoever begins: a session that asks, one that waits, or, in a pool
+ * that pushes, the scheduler on behalf of one that is idle.
+ */
+
+import type { Assignment, Dispatcher } from "../decide/dispatcher.ts";
+import { eligible } from "../decide/eligible.ts";
+import type { Pools } from "../decide/pools.ts";
+import { misfitOf } from "../decide/roster.ts";
+import type { Shape } from "../decide/shapes.ts";
+import { UserError } from "../domain/errors.ts";
+import type { WorkerId } from "../domain/ids.ts";
+import type { DispatchMode } from "../domain/pool.ts";
+import type { Run } from "../domain/run.ts";
+import type { Session, SessionProfile } from "../domain/session.ts";
+import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
+import { isHeld, type Task } from "../domain/task.ts";
+import { type Instant, later, type Millis, seconds } from "../domain/time.ts";
+import type { World } from "../domain/world.ts";
+import { hashToken } from "../effects/random.ts";
+import type { Remembrance } from "../store/store.ts";
+import type { Leases } from "./leases.ts";
+import type { Turn } from "./settle.ts";
+
+/** What is asked for. */
+export interface ClaimOrder {
+  readonly session: WorkerId;
+  /** Only of this run. */
+  readonly run?: Run;
+  /** This task and no other. */
+  readonly task?: Task;
+  /** Nothing less urgent than this. */
+  readonly priority?: Priority;
+  /** The same key gives the same grant. */
+  readonly key?: string;
+  /** What the key has led to before this scheduler began, if anything. */
+  readonly recalled?: Remembrance;
+  /** How long to wait for it. */
+  readonly until: Instant;
+}
+
+/** The right to work on a task and to report on it. */
+export interface Granted {
+  readonly run: Run;
+  readonly task: Task;
+  readonly fence: number;
+  readonly token: string;
+  readonly deadline: Instant;
+  readonly ttl: Millis;
+}
+
+interface Waiter {
+  readonly order: ClaimOrder;
+  /** Told once what was granted is durable. */
+  readonly tell: (granted: Granted | undefined) => void;
+  /** What it has in common with others, and who it was then. */
+  likeness?: { readonly of: SessionProfile; readonly text: string };
+}
+
+export interface DeskDeps {
+  readonly world: World;
+  readonly pools: Pools;
+  readonly leases: Leases;
+  readonly tokenOf: (run: Run, task: Task, fence: number) => string;
+  readonly modeOf: (pool: string) => DispatchMode;
+  /** How long an assignment waits to be begun. */
+  readonly ack?: Millis;
+}
+
+const ACK = seconds(10);
+/** Offers that came to nothing after which a pool of both kinds assigns. It does not let a task starve either. */
+const IGNORED_MAX = 2;
+const isIgnored = ({ ignored = 0, starving }: Task): boolean => ignored >= IGNORED_MAX || starving !== undefined;
+/** Keys that are known without asking the store. */
+const KEYS_MAX = 10_000;
+
+export class Desk {
+  readonly #deps: DeskDeps;
+  readonly #ack: Millis;
+  readonly #waiting = new Map<string, Set<Waiter>>();
+  readonly #assignees = new Map<WorkerId, Set<(granted: Granted | undefined) => void>>();
+  readonly #keys = new Map<string, Remembrance>();
+
+  constructor(deps: DeskDeps) {
+    this.#deps = deps;
+    this.#ack = deps.ack ?? ACK;
+  }
+
+  /** Sessions whose claim waits to be answered: they need no waking. */
+  waiting(): ReadonlySet<WorkerId> {
+    const all = new Set<WorkerId>();
+    for (const waiting of this.#waiting.values()) for (const { order } of waiting) all.add(order.session);
+    return all;
+  }
+
+  /** Gives out what there is, or has the caller wait for it. Gives the way to stop waiting, which says whether it still was. */
+  claim(turn: Turn, order: ClaimOrder, tell: Waiter["tell"]): () => boolean {
+    const session = this.mustKnow(order.session);
+    const { pool } = session.profile;
+    const again = this.#again(order);
+    const granted = again ?? this.#grant(turn, session, order);
+    if (granted !== undefined || order.until <= turn.now) {
+      turn.after(() => tell(granted));
+      return () => false;
+    }
+    const waiter: Waiter = { order, tell };
+    const waiting = this.#waiting.get(pool) ?? new Set();
+    this.#waiting.set(pool, waiting.add(waiter));
+    return () => waiting.delete(waiter);
+  }
+
+  /** What was assigned to the session and not begun; else it is told when something is. */
+  assignment(turn: Turn, id: WorkerId, tell: (granted: Granted | undefined) => void): () => boolean {
+    const granted = this.#unbegun(this.mustKnow(id));
+    if (granted !== undefined) {
+      turn.after(() => tell(granted));
+      return () => false;
+    }
+    const waiting = this.#assignees.get(id) ?? new Set();
+    this.#assignees.set(id, waiting.add(tell));
+    return () => {
+      const still = waiting.delete(tell);
+      if (waiting.size === 0 && this.#assignees.get(id) === waiting) this.#assignees.delete(id);
+      return still;
+    };
+  }
+
+  /** Part of every turn: those who wait are given what has become free, and pools that push assign. */
+  serve(turn: Turn): void {
+    for (const [pool, line] of this.#deps.pools.sessionPools()) {
+      this.#serveWaiting(turn, pool);
+      const mode = this.#deps.modeOf(pool);
+      if (mode !== "pull") this.#assign(turn, line, mode);
+    }
+  }
+
+  /** Whoever waits is told that nothing comes: the scheduler stops. */
+  close(): void {
+    for (const waiting of this.#waiting.values()) for (const { tell } of waiting) tell(undefined);
+    for (const waiting of this.#assignees.values()) for (const tell of waiting) tell(undefined);
+    this.#waiting.clear();
+    this.#assignees.clear();
+  }
+
+  mustKnow(id: WorkerId): Session {
+    const session = this.#deps.world.sessions.get(id);
+    if (session === undefined) throw new UserError("SESSION_UNKNOWN", `There is no session "${id}"`);
+    if (session.state === "quarantined") {
+      throw new UserError("SESSION_QUARANTINED", `Session ${id} lost ${session.losses} leases in a row`);
+    }
+    return session;
+  }
+
+  #serveWaiting(turn: Turn, pool: string): void {
+    const waiting = this.#waiting.get(pool);
+    if (waiting === undefined || waiting.size === 0) return;
+    const line = this.#deps.pools.line(pool);
+    const inVain = new Set<string>();
+    for (const waiter of waiting) {
+      const { order, tell } = waiter;
+      // Somebody who asks a second time, while the first answer was lost on its way.
+      const granted = this.#known(order)?.granted ?? this.#serveOne(turn, line, waiter, inVain);
+      if (granted === undefined) continue;
+      waiting.delete(waiter);
+      turn.after(() => tell(granted));
+    }
+  }
+
+  /** Who is like somebody who got nothing gets nothing either, and is not looked at. */
+  #serveOne(turn: Turn, line: Dispatcher, waiter: Waiter, inVain: Set<string>): Granted | undefined {
+    const { order } = waiter;
+    const session = this.#deps.world.sessions.get(order.session);
+    if (session === undefined || !mayBeServed(line, session) || line.ready.size === 0) return undefined;
+    const kind = order.task === undefined && isLikeOthers(line, session) ? likenessOf(waiter, session) : undefined;
+    if (kind !== undefined && inVain.has(kind)) return undefined;
+    const isInVain = kind !== undefined && !line.hasFor(seekerOf(session).sees);
+    const granted = isInVain ? undefined : this.#take(turn, session, order);
+    if (granted === undefined && kind !== undefined) inVain.add(kind);
+    return granted;
+  }
+
+  /** The scheduler begins: for every idle session of the pool, what it may have. It has to say that it began. */
+  #assign(turn: Turn, line: Dispatcher, mode: DispatchMode): void {
+    const inVain = new Set<string>();
+    for (const session of line.roster?.values() ?? []) {
+      if (line.idle === 0 || line.ready.size === 0) return;
+      const kind = isLikeOthers(line, session) ? likeness(session.profile) : undefined;
+      if (kind !== undefined && inVain.has(kind)) continue;
+      const seeker = { ...seekerOf(session), ...(mode === "hybrid" && { passes: isIgnored }) };
+      while (mayBeServed(line, session)) {
+        const assignment = line.nextFor(session.profile.id, seeker, turn.now);
+        if (assignment === undefined) {
+          if (kind !== undefined) inVain.add(kind);
+          break;
+        }
+        this.#tellAssigned(
+          turn,
+          this.#commit(turn, session, assignment, later(turn.now, this.#ack), undefined),
+          session,
+        );
+      }
+    }
+  }
+
+  /** Whoever waits for it is told; who asks later finds it, as long as it is not begun. */
+  #tellAssigned(turn: Turn, granted: Granted, { profile: { id } }: Session): void {
+    const waiting = [...(this.#assignees.get(id) ?? [])];
+    this.#assignees.get(id)?.clear();
+    this.#assignees.delete(id);
+    turn.after(() => {
+      for (const tell of waiting) tell(granted);
+    });
+  }
+
+  #grant(turn: Turn, session: Session, order: ClaimOrder): Granted | undefined {
+    const { id, pool, slots } = session.profile;
+    if (this.#deps.modeOf(pool) === "push") {
+      throw new UserError("SELF_CLAIM_DISABLED", `Pool ${pool} assigns its tasks; sessions do not claim them`);
+    }
+    if (!this.#deps.pools.line(pool).isIdle(id)) {
+      // Where both may begin, it may have been given something that it does not know of yet.
+      const given = this.#deps.modeOf(pool) === "hybrid" ? this.#unbegun(session) : undefined;
+      if (given !== undefined && (order.task ?? given.task) === given.task) return this.#named(turn, order, given);
+      throw new UserError("SLOTS_TAKEN", `Session ${id} holds ${slots === 1 ? "a task" : `${slots} tasks`} already`);
+    }
+    const granted = this.#take(turn, session, order);
+    if (granted === undefined && order.task !== undefined && order.until <= turn.now)
+      throw this.#notClaimable(turn, order);
+    return granted;
+  }
+
+  /** Whoever asks again under the same name is to get the same, also when that was given before it was asked for. */
+  #named(turn: Turn, { session, key }: ClaimOrder, given: Granted): Granted {
+    const { run, task, fence } = given;
+    if (key !== undefined) this.#remember(turn, keyOf(session, key), { run: run.no, task: task.no, fence });
+    return given;
+  }
+
+  /** What the session was given and has not begun. */
+  #unbegun({ profile: { id, pool } }: Session): Granted | undefined {
+    for (const { run, task, worker } of this.#deps.pools.line(pool).held()) {
+      if (worker === id && task.status.state === "claimed") return this.#granted(run, task);
+    }
+    return undefined;
+  }
+
+  #take(turn: Turn, session: Session, order: ClaimOrder): Granted | undefined {
+    const { id, pool } = session.profile;
+    const line = this.#deps.pools.line(pool);
+    const seeker = seekerOf(session);
+    const { task, run } = order;
+    const assignment =
+      task === undefined
+        ? line.nextFor(id, { ...seeker, lanes: lanesDownTo(order.priority), ...(run && { run: run.no }) }, turn.now)
+        : poolOf(task.spec) === pool
+          ? line.exactFor(id, seeker, task, turn.now)
+          : undefined;
+    if (assignment === undefined) return undefined;
+    return this.#commit(turn, session, assignment, later(turn.now, session.profile.ttl), order.key);
+  }
+
+  /** The one place where a session gets a task. */
+  #commit(
+    turn: Turn,
+    { profile }: Session,
+    { run, task, evidence }: Assignment,
+    deadline: Instant,
+    key: string | undefined,
+  ): Granted {
+    const { id: worker } = profile;
+    const fence = task.attempt + 1;
+    const token = this.#deps.tokenOf(run, task, fence);
+    const tokenHash = hashToken(token);
+    const named = key === undefined ? {} : { key };
+    turn.journal.ofTask(run, task, { kind: "claimed", worker, deadline, evidence, tokenHash, ...named }, turn.now);
+    this.#deps.leases.begin(task, turn.now);
+    if (key !== undefined) this.#remember(turn, keyOf(worker, key), { run: run.no, task: task.no, fence });
+    return this.#granted(run, task, fence, token);
+  }
+
+  #granted(run: Run, task: Task, fence = task.attempt, token = this.#deps.tokenOf(run, task, fence)): Granted {
+    const { status } = task;
+    const isLive = isHeld(status) && status.lease.fence === fence;
+    return {
+      run,
+      task,
+      fence,
+      token,
+      deadline: isLive ? status.lease.deadline : (0 as Instant),
+      ttl: isLive ? this.#deps.leases.ttlOf(status) : (0 as Millis),
+    };
+  }
+
+  #again(order: ClaimOrder): Granted | undefined {
+    const known = this.#known(order);
+    if (known === undefined || known.granted !== undefined) return known?.granted;
+    throw new UserError("LEASE_LOST", `What was claimed as "${order.key}" has ended, and its run with it`);
+  }
+
+  /** What the key has led to, if it was used; without a grant when the run is over. */
+  #known({ session, key, recalled }: ClaimOrder): { readonly granted: Granted | undefined } | undefined {
+    const known = key === undefined ? undefined : (this.#keys.get(keyOf(session, key)) ?? recalled);
+    if (known === undefined) return undefined;
+    const run = this.#deps.world.run(known.run);
+    const task = run?.tasks[known.task ?? -1];
+    return { granted: run && task && this.#granted(run, task, known.fence) };
+  }
+
+  #remember(turn: Turn, key: string, answer: Remembrance): void {
+    turn.journal.remember({ key, at: turn.now, answer });
+    this.#keys.set(key, answer);
+    if (this.#keys.size > KEYS_MAX) this.#keys.delete(this.#keys.keys().next().value as string);
+  }
+
+  #notClaimable({ now }: Turn, { task, run, session }: ClaimOrder): UserError {
+    const judged = run && task && eligible(this.#deps.pools, run, task, session, now);
+    const reasons =
+      judged === undefined || judged.ok ? "its turn" : judged.reasons.map(({ reason }) => reason).join(", ");
+    return new UserError("NOT_CLAIMABLE", `${task?.spec.id} cannot be claimed by ${session} now: ${reasons}`);
+  }
+}
+
+/** How a key is kept: every session has its own. */
+export const keyOf = (session: WorkerId, key: string): string => `claim/${encodeURIComponent(session)}/${key}`;
+
+const seekerOf = ({ profile }: Session): { readonly sees: (shape: Shape) => boolean } => ({
+  sees: (shape) => misfitOf(profile, shape) === undefined,
+});
+
+const lanesDownTo = (least: Priority | undefined): readonly Priority[] =>
+  least === undefined ? PRIORITIES : PRIORITIES.slice(0, PRIORITIES.indexOf(least) + 1);
+
+/** Who waits for a person, does something else, or cannot be trusted is left alone. */
+const mayBeServed = (line: Dispatcher, { state, profile: { id } }: Session): boolean =>
+  state === "idle" && line.isIdle(id);
+
+/** Nothing is kept for it alone. */
+const isLikeOthers = (line: Dispatcher, { profile: { id } }: Session): boolean =>
+  !line.owners.has(id) && !line.ready.aside.isFor(id);
+
+/** Sessions that are alike in everything that decides what they may have. */
+const likeness = ({ workspace, channel, capabilities }: SessionProfile): string =>
+  JSON.stringify([workspace, channel, capabilities]);
+
+function likenessOf(waiter: Waiter, { profile }: Session): string {
+  const { run, priority } = waiter.order;
+  if (waiter.likeness?.of !== profile) {
+    waiter.likeness = { of: profile, text: `${likeness(profile)} ${run?.no} ${priority}` };
+  }
+  return waiter.likeness.text;
+}

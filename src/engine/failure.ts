@@ -1,0 +1,37 @@
+/** Tells everybody who waits that nothing more will come: the store can no longer be trusted. */
+
+/**
+ * Not one promise that everybody races against: it would keep something of every race for as long as it is not kept itself, which in
+ * a healthy daemon is for ever.
+ */
+export class Failure {
+  readonly #promise = Promise.withResolvers<never>();
+  readonly #waiting = new Set<(error: unknown) => void>();
+  #happened = false;
+
+  constructor() {
+    // Whoever waits for something hears of it; nobody has to.
+    this.#promise.promise.catch(() => {});
+  }
+
+  /** Broken, never kept. */
+  get promise(): Promise<never> {
+    return this.#promise.promise;
+  }
+
+  happen(error: unknown): void {
+    this.#happened = true;
+    this.#promise.reject(error);
+    for (const refuse of this.#waiting) refuse(error);
+    this.#waiting.clear();
+  }
+
+  /** The promise, unless everything fails before it is kept. */
+  orFail<T>(promise: Promise<T>): Promise<T> {
+    if (this.#happened) return this.promise;
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.add(reject);
+      promise.then(resolve, reject).finally(() => this.#waiting.delete(reject));
+    });
+  }
+}

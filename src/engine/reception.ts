@@ -1,0 +1,309 @@
+/** Where callers from outside are received: sessions that join, claim and report, and people who put things on hold. */
+import { UserError } from "../domain/errors.ts";
+import { type RunId, type TaskId, type WorkerId, workerId } from "../domain/ids.ts";
+import { type PauseScope, scopeKey } from "../domain/pause.ts";
+import { findTask, type Run } from "../domain/run.ts";
+import type { ReportedState, Session, SessionProfile } from "../domain/session.ts";
+import type { Priority, TaskSpec } from "../domain/spec.ts";
+import { type Asked, isHeld, isTerminal, type Task } from "../domain/task.ts";
+import { type Instant, instant, later, type Millis } from "../domain/time.ts";
+import type { Clock, Timer } from "../effects/clock.ts";
+import { restoreRun } from "../store/rows.ts";
+import type { Remembrance, Store } from "../store/store.ts";
+import { type Granted, keyOf } from "./desk.ts";
+import type { Floor } from "./floor.ts";
+import type { Heard, Word } from "./leases.ts";
+import type { Turn } from "./settle.ts";
+
+/** What is asked for, as callers name it. */
+export interface Wanted {
+  readonly session: string;
+  readonly run?: RunId;
+  readonly task?: TaskId;
+  readonly priority?: Priority;
+  readonly key?: string;
+  readonly wait: Millis;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A lease, as its holder names it. */
+export interface Claimed {
+  readonly run: RunId;
+  readonly task: TaskId;
+  readonly fence: number;
+  readonly token: string;
+}
+
+export interface Holding {
+  readonly run: Run;
+  readonly task: Task;
+  readonly worker: WorkerId;
+}
+
+export interface ReceptionDeps {
+  readonly floor: Floor;
+  readonly store: Pick<Store, "recall" | "runs" | "load">;
+  readonly clock: Clock;
+  /** A run that could not go on can. */
+  readonly reopen: (turn: Turn, run: Run) => void;
+}
+
+export class Reception {
+  readonly #floor: Floor;
+  readonly #store: ReceptionDeps["store"];
+  readonly #clock: Clock;
+  readonly #reopen: ReceptionDeps["reopen"];
+  /** One after the other: what was recorded is read anew for each report that comes too late. */
+  #lateReports: Promise<unknown> = Promise.resolve();
+
+  constructor({ floor, store, clock, reopen }: ReceptionDeps) {
+    this.#floor = floor;
+    this.#store = store;
+    this.#clock = clock;
+    this.#reopen = reopen;
+  }
+
+  join(profile: SessionProfile): Promise<Session> {
+    return this.#floor.durably((turn) => this.#floor.roll.join(turn, profile));
+  }
+
+  beat(session: string, state: ReportedState | undefined): Promise<Session> {
+    return this.#floor.durably((turn) => this.#floor.roll.beat(turn, workerId(session), state));
+  }
+
+  leave(session: string, why: string): Promise<void> {
+    return this.#floor.durably((turn) => this.#floor.roll.leave(turn, workerId(session), why));
+  }
+
+  /** Who listens is there, until what is given here is called. */
+  attend(session: string): () => void {
+    return this.#floor.roll.enter(workerId(session), this.#clock.now());
+  }
+
+  seenAt(session: Session): Instant {
+    return this.#floor.roll.seenAt(session);
+  }
+
+  /** The next task for the session, or the one that is named. Nothing when none comes within the wait. */
+  async claim(wanted: Wanted): Promise<Granted | undefined> {
+    const session = workerId(wanted.session);
+    const { key, wait, run: runName, task: taskName } = wanted;
+    const recalled = key === undefined ? undefined : await this.#store.recall(keyOf(session, key));
+    const run = runName === undefined ? undefined : this.#mustRun(runName);
+    const task = taskName === undefined ? undefined : mustTask(run, taskName);
+    return this.#waitFor(wanted, (turn, tell) => {
+      // Whoever comes for work is there, and does nothing else.
+      this.#floor.roll.beat(turn, session, "idle");
+      const until = wait === 0 ? instant(0) : later(turn.now, wait);
+      const order = {
+        session,
+        until,
+        ...(run && { run }),
+        ...(task && { task }),
+        ...(key !== undefined && { key }),
+        ...(recalled && { recalled }),
+        ...(wanted.priority && { priority: wanted.priority }),
+      };
+      return this.#floor.desk.claim(turn, order, tell);
+    });
+  }
+
+  /** What the scheduler has assigned to the session. */
+  assignment(wanted: Pick<Wanted, "session" | "wait" | "signal">): Promise<Granted | undefined> {
+    const session = workerId(wanted.session);
+    return this.#waitFor(wanted, (turn, tell) => {
+      this.#floor.roll.beat(turn, session, undefined);
+      return this.#floor.desk.assignment(turn, session, tell);
+    });
+  }
+
+  /** A holder says something about what it holds. */
+  report(claimed: Claimed, word: Word): Promise<Heard> {
+    const run = this.#floor.world.findRun(claimed.run);
+    return run === undefined ? this.#reportLate(claimed, word) : this.#hear(run, claimed, word);
+  }
+
+  /** What a submit under this key has led to. */
+  recall(key: string): Promise<Remembrance | undefined> {
+    return this.#store.recall(key);
+  }
+
+  /** Nothing new is given out there; what runs goes on. */
+  hold(scope: PauseScope, asked: Asked): Promise<void> {
+    return this.#change({ kind: "paused", scope, asked });
+  }
+
+  /** False when it was not on hold. */
+  async letGo(scope: PauseScope, asked: Asked): Promise<boolean> {
+    if (!this.#floor.world.pauses.has(scopeKey(scope))) return false;
+    await this.#change({ kind: "resumed", scope, asked });
+    return true;
+  }
+
+  /** Puts it on hold, and waits until nothing of it is out. Gives what still is. */
+  async drain(scope: PauseScope, asked: Asked, wait: Millis, signal?: AbortSignal): Promise<readonly Holding[]> {
+    await this.hold(scope, asked);
+    const out = (): readonly Holding[] =>
+      [...this.#floor.pools.held()].filter(({ run, task }) => reaches(scope, run, task));
+    if (out().length > 0 && wait > 0) await this.#until(() => out().length === 0, wait, signal);
+    const remaining = out();
+    await this.#floor.durably((turn) =>
+      turn.journal.ofSystem({ kind: "drained", scope, remaining: remaining.length }, turn.now),
+    );
+    return remaining;
+  }
+
+  /** Changes what is to be done, while nobody does it. */
+  edit(run: Run, task: Task, changes: Partial<TaskSpec>, asked: Asked): Promise<void> {
+    return this.#floor.durably((turn) => {
+      const { state } = task.status;
+      if (isHeld(task.status) || isTerminal(state)) {
+        throw new UserError("CANNOT_EDIT", `Task ${task.spec.id} is ${state}, so it cannot be changed`);
+      }
+      turn.journal.ofTask(run, task, { kind: "edited", changes, asked }, turn.now);
+      // What stood in its way may be gone: it is tried again.
+      if (state === "parked") turn.journal.ofTask(run, task, { kind: "requeued", asked }, turn.now);
+      if (run.status.state === "stalled") this.#reopen(turn, run);
+    });
+  }
+
+  async #hear(run: Run, { task: id, fence, token }: Claimed, word: Word): Promise<Heard> {
+    const task = mustTask(run, id);
+    const { leases, roll } = this.#floor;
+    return this.#floor.durably((turn) => {
+      const worker = isHeld(task.status) ? task.status.lease.worker : undefined;
+      const heard = this.#knowing(run, () => leases.hear(turn, { run, task, fence, token }, word));
+      if (worker === undefined || heard.repeated) return heard;
+      roll.heard(turn, worker);
+      if (heard.held === undefined) roll.delivered(turn, worker);
+      return heard;
+    });
+  }
+
+  /** The run may have ended, and been forgotten, since it was looked up: what is said of it is still written down. */
+  #knowing<T>(run: Run, act: () => T): T {
+    const { runs } = this.#floor.world;
+    const known = runs.get(run.no);
+    if (known === run) return act();
+    // Another run under its number: this scheduler was replaced, and does not know it yet.
+    if (known !== undefined) throw unknownRun(run.manifest.id);
+    runs.set(run.no, run);
+    try {
+      return act();
+    } finally {
+      runs.delete(run.no);
+    }
+  }
+
+  /** About a run that has ended and was forgotten: it is looked up, and stays forgotten. */
+  #reportLate(claimed: Claimed, word: Word): Promise<Heard> {
+    const heard = this.#lateReports.then(async () => {
+      const run = await this.#ended(claimed.run);
+      const { runs } = this.#floor.world;
+      // A run that goes on and is not known here is another scheduler's.
+      const isElsewhere = run.manifest.id !== claimed.run || (!runs.has(run.no) && run.status.state !== "finished");
+      if (isElsewhere) throw unknownRun(claimed.run);
+      if (runs.get(run.no) === run) return this.#hear(run, claimed, word);
+      const task = mustTask(run, claimed.task);
+      return this.#floor.durably((turn) =>
+        this.#knowing(run, () => this.#floor.leases.hear(turn, { ...claimed, run, task }, word)),
+      );
+    });
+    this.#lateReports = heard.catch(() => {});
+    return heard;
+  }
+
+  #change(news: {
+    readonly kind: "paused" | "resumed";
+    readonly scope: PauseScope;
+    readonly asked: Asked;
+  }): Promise<void> {
+    return this.#floor.durably((turn) => {
+      turn.journal.ofSystem(news, turn.now);
+      this.#floor.pools.review(turn.now);
+      for (const run of this.#floor.world.runs.values()) this.#floor.touch(run);
+    });
+  }
+
+  /** Has `begin` wait for something until it is told, the wait is over, or the caller is gone. */
+  async #waitFor<T>(
+    { session, wait, signal }: Pick<Wanted, "session" | "wait" | "signal">,
+    begin: (turn: Turn, tell: (found: T | undefined) => void) => () => boolean,
+  ): Promise<T | undefined> {
+    const found = Promise.withResolvers<T | undefined>();
+    let stop = (): boolean => true;
+    // What is being given out at this very moment is waited for: it is written down already.
+    const giveUp = (): void => void (stop() && found.resolve(undefined));
+    const leave = this.#floor.roll.enter(workerId(session), this.#clock.now());
+    let timer: Timer | undefined;
+    signal?.addEventListener("abort", giveUp);
+    try {
+      await this.#floor.durably((turn) => {
+        // Nothing is given to somebody who is gone. Nobody else gives up before it was looked.
+        if (signal?.aborted === true) return found.resolve(undefined);
+        stop = begin(turn, found.resolve);
+        if (wait === 0) turn.after(giveUp);
+        else timer = this.#clock.at(later(turn.now, wait), giveUp);
+      });
+      return await this.#floor.orFail(found.promise);
+    } finally {
+      timer?.cancel();
+      leave();
+      signal?.removeEventListener("abort", giveUp);
+    }
+  }
+
+  /** Looks after every commit whether it is so. */
+  async #until(isSo: () => boolean, wait: Millis, signal: AbortSignal | undefined): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    const stopListening = this.#floor.listen(() => {
+      if (isSo()) done.resolve();
+    });
+    const timer = this.#clock.at(later(this.#clock.now(), wait), () => done.resolve());
+    const giveUp = (): void => done.resolve();
+    signal?.addEventListener("abort", giveUp);
+    try {
+      await this.#floor.orFail(done.promise);
+    } finally {
+      stopListening();
+      timer.cancel();
+      signal?.removeEventListener("abort", giveUp);
+    }
+  }
+
+  #mustRun(id: RunId): Run {
+    const run = this.#floor.world.findRun(id);
+    if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run "${id}" under way`);
+    return run;
+  }
+
+  /** A run that has ended and was forgotten: what is reported on it comes too late, and is answered from the record. */
+  async #ended(id: RunId): Promise<Run> {
+    const row = (await this.#store.runs()).find(({ manifest }) => manifest.id === id);
+    const stored = row && (await this.#store.load(row.no));
+    if (stored === undefined) throw unknownRun(id);
+    return this.#floor.world.run(stored.row.no) ?? restoreRun(stored.row, stored.specs, stored.tasks);
+  }
+}
+
+const unknownRun = (id: RunId): UserError => new UserError("RUN_UNKNOWN", `There is no run "${id}"`);
+
+function mustTask(run: Run | undefined, id: TaskId): Task {
+  if (run === undefined) throw new UserError("RUN_UNKNOWN", `Say which run task "${id}" is of`);
+  const task = findTask(run, id);
+  if (task === undefined) throw new UserError("TASK_UNKNOWN", `Run ${run.manifest.id} has no task "${id}"`);
+  return task;
+}
+
+function reaches(scope: PauseScope, run: Run, task: Task): boolean {
+  switch (scope.of) {
+    case "scheduler":
+      return true;
+    case "pool":
+      return (task.spec.pool ?? "local") === scope.pool;
+    case "run":
+      return run.no === scope.run;
+    case "task":
+      return run.no === scope.run && task.no === scope.task;
+  }
+}

@@ -1,0 +1,151 @@
+/** Who is there: sessions that join, give signs of life, lose leases, and leave. */
+import type { Pools } from "../decide/pools.ts";
+import { UserError } from "../domain/errors.ts";
+import type { WorkerId } from "../domain/ids.ts";
+import { LOSSES_MAX, type ReportedState, type Session, type SessionProfile } from "../domain/session.ts";
+import { poolOf } from "../domain/spec.ts";
+import { type Instant, later, millis } from "../domain/time.ts";
+import type { World } from "../domain/world.ts";
+import type { Turn } from "./settle.ts";
+
+export class Roll {
+  readonly #world: World;
+  readonly #pools: Pools;
+  /** Signs of life that were not worth writing down. */
+  readonly #seen = new Map<WorkerId, Instant>();
+  /** How many calls of each session are waiting: who waits is there. */
+  readonly #present = new Map<WorkerId, number>();
+
+  constructor(world: World, pools: Pools) {
+    this.#world = world;
+    this.#pools = pools;
+  }
+
+  /** Those who were there when the last scheduler ended. They have a whole span to give a sign of life. */
+  restore(sessions: readonly Session[], now: Instant): void {
+    for (const session of sessions) {
+      this.#world.sessions.set(session.profile.id, session);
+      this.#pools.enrol(session);
+      this.#seen.set(session.profile.id, now);
+    }
+  }
+
+  /** Joining again under one's own id is harmless: it keeps what it holds, and its losses are forgiven. */
+  join(turn: Turn, profile: SessionProfile): Session {
+    const known = this.#world.sessions.get(profile.id);
+    this.#seen.set(profile.id, turn.now);
+    if (known !== undefined && isSame(known.profile, profile) && known.losses === 0 && known.state === "idle") {
+      return known;
+    }
+    if (known?.profile.pool !== profile.pool) this.#refuseToMove(profile);
+    turn.journal.ofSystem({ kind: "session_joined", profile }, turn.now);
+    const session = this.must(profile.id);
+    this.#pools.enrol(session);
+    return session;
+  }
+
+  beat(turn: Turn, id: WorkerId, state: ReportedState | undefined): Session {
+    const session = this.must(id);
+    this.#seen.set(id, turn.now);
+    const next =
+      session.state === "quarantined"
+        ? session.state
+        : (state ?? (session.state === "stalled" ? "idle" : session.state));
+    if (next !== session.state) this.#change(turn, session, next, session.losses);
+    return session;
+  }
+
+  /** A sign of life of any kind. Whoever was taken to be gone is there. */
+  heard(turn: Turn, id: WorkerId): void {
+    if (this.#world.sessions.has(id)) this.beat(turn, id, undefined);
+  }
+
+  /** What it was woken for is free for others. What it holds stays out until its lease runs out. */
+  leave(turn: Turn, id: WorkerId, why: string): void {
+    const { pool } = this.must(id).profile;
+    for (const { run, task } of [...this.#pools.line(pool).ready.aside.offered()]) {
+      if (task.offer?.session !== id) continue;
+      turn.journal.ofTask(run, task, { kind: "offer_ended", session: id, why: "gone" }, turn.now);
+    }
+    turn.journal.ofSystem({ kind: "session_left", session: id, why }, turn.now);
+    this.#pools.dismissSession(id);
+    this.#seen.delete(id);
+  }
+
+  /** A lease of the session ran out. Who loses several in a row is given nothing more. */
+  lost(turn: Turn, id: WorkerId): void {
+    const session = this.#world.sessions.get(id);
+    if (session === undefined) return;
+    const losses = session.losses + 1;
+    this.#change(turn, session, losses >= LOSSES_MAX ? "quarantined" : this.#withoutSign(session), losses);
+  }
+
+  /** It did not begin what it was assigned. That costs nothing, but it gets nothing more before it is heard of. */
+  missed(turn: Turn, id: WorkerId): void {
+    const session = this.#world.sessions.get(id);
+    const state = session && this.#withoutSign(session);
+    if (session !== undefined && state !== undefined && state !== session.state)
+      this.#change(turn, session, state, session.losses);
+  }
+
+  /** It ended a task as it should: what it lost before is forgiven. */
+  delivered(turn: Turn, id: WorkerId): void {
+    const session = this.#world.sessions.get(id);
+    if (session === undefined || session.losses === 0) return;
+    this.#change(turn, session, session.state === "quarantined" ? "idle" : session.state, 0);
+  }
+
+  /** The machine slept: nobody had a way to give a sign of life. */
+  forgive(now: Instant): void {
+    for (const id of this.#world.sessions.keys()) this.#seen.set(id, now);
+  }
+
+  /** Someone calls and waits for an answer, or no longer does. */
+  enter(id: WorkerId, now: Instant): () => void {
+    this.#present.set(id, (this.#present.get(id) ?? 0) + 1);
+    if (this.#world.sessions.has(id)) this.#seen.set(id, now);
+    return () => {
+      const left = (this.#present.get(id) ?? 1) - 1;
+      if (left > 0) this.#present.set(id, left);
+      else this.#present.delete(id);
+    };
+  }
+
+  seenAt(session: Session): Instant {
+    return this.#seen.get(session.profile.id) ?? session.seenAt;
+  }
+
+  /** Those of whom nothing was heard for twice as long as they keep a task. */
+  silent(now: Instant): readonly Session[] {
+    return [...this.#world.sessions.values()].filter(
+      (session) =>
+        !this.#present.has(session.profile.id) && now > later(this.seenAt(session), millis(session.profile.ttl * 2)),
+    );
+  }
+
+  must(id: WorkerId): Session {
+    const session = this.#world.sessions.get(id);
+    if (session === undefined) throw new UserError("SESSION_UNKNOWN", `There is no session "${id}"`);
+    return session;
+  }
+
+  /** Who waits for an answer has not gone silent. */
+  #withoutSign({ profile, state }: Session): Session["state"] {
+    return state === "quarantined" || this.#present.has(profile.id) ? state : "stalled";
+  }
+
+  /** Its slots are counted where it is, also if it had left meanwhile. */
+  #refuseToMove({ id, pool }: SessionProfile): void {
+    for (const { worker, task } of this.#pools.held()) {
+      const holds = poolOf(task.spec);
+      if (worker !== id || holds === pool) continue;
+      throw new UserError("SLOTS_TAKEN", `Session ${id} holds work of pool ${holds}, so it cannot come to ${pool}`);
+    }
+  }
+
+  #change(turn: Turn, session: Session, state: Session["state"], losses: number): void {
+    turn.journal.ofSystem({ kind: "session_changed", session: session.profile.id, state, losses }, turn.now);
+  }
+}
+
+const isSame = (one: SessionProfile, other: SessionProfile): boolean => JSON.stringify(one) === JSON.stringify(other);

@@ -1,0 +1,144 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { millis } from "../../domain/time.ts";
+import { systemClock } from "../../effects/clock.ts";
+import { CANCELLED, eventually, exists, shell, told } from "../conformance.ts";
+import type { Attempt, Executor, Handle } from "../executor.ts";
+import { openProcessExecutor } from "./executor.ts";
+import { readRecords } from "./files.ts";
+
+// Real processes on a machine that may be busy.
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+
+/** What is peculiar to attempts that the forker starts. */
+let dir: string;
+let executor: Executor;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "rota-forker-"));
+  executor = open();
+});
+afterEach(async () => {
+  await executor[Symbol.asyncDispose]();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const open = (): Executor =>
+  openProcessExecutor({ stateDir: join(dir, "state"), clock: systemClock(), options: { leftoverGrace: millis(200) } });
+const start = (line: string, changes: Partial<Attempt> = {}): Handle =>
+  executor.start(shell(dir, line, changes), told());
+const logOf = (name: string): string => join(dir, "logs", `${name}.log`);
+const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, "utf8");
+
+test("a forker does the work here, and no second Node is started", async () => {
+  await start("true").outcome;
+  const spawners = readRecords(join(dir, "state", "processes"));
+  expect(spawners.map(({ process }) => commandOf(process.pid))).toEqual([expect.stringContaining("forker.pl")]);
+});
+
+test("a success that printed nothing leaves no file, a failure that printed nothing does", async () => {
+  await start("true", { log: logOf("silent") }).outcome;
+  await start("exit 1", { log: logOf("failed"), fence: 2 }).outcome;
+  expect(readdirSync(join(dir, "logs"))).toEqual(["failed.log"]);
+});
+
+test("the log is there while the attempt runs, whatever it prints", async () => {
+  await start("true", { log: logOf("first") }).outcome;
+  const line = `test -f ${logOf("second")} && test ! -s ${logOf("second")} && touch seen`;
+  await start(line, { log: logOf("second"), fence: 2 }).outcome;
+  expect(existsSync(join(dir, "seen"))).toBe(true);
+});
+
+test("a log that somebody may still write to is not given to another", async () => {
+  // It leaves the group, so it outlives a quick attempt for a moment, and writes then.
+  const stray = "setsid sh -c 'touch ready; while [ ! -e go ]; do sleep 0.01; done; echo late; touch done' &";
+  await start(`${stray} while [ ! -e ready ]; do sleep 0.01; done`, { log: logOf("first") }).outcome;
+  const handle = start("touch go; while [ ! -e done ]; do sleep 0.01; done; echo own", {
+    log: logOf("second"),
+    fence: 2,
+  });
+  await handle.outcome;
+  expect([readFileSync(logOf("first"), "utf8"), readFileSync(logOf("second"), "utf8")]).toEqual(["late\n", "own\n"]);
+});
+
+test("a forker that is killed leaves none of the logs behind that it kept", async () => {
+  await start("true").outcome;
+  const processes = join(dir, "state", "processes");
+  const spares = (): string[] => readdirSync(processes).filter((name) => name.includes(".spare-"));
+  expect(spares()).toHaveLength(1);
+  for (const { process: forker } of readRecords(processes)) process.kill(forker.pid, "SIGKILL");
+  expect(await start("exit 3", { fence: 2 }).outcome).toMatchObject({ kind: expect.stringMatching(/exit|lost/) });
+  await executor[Symbol.asyncDispose]();
+  expect(spares()).toEqual([]);
+});
+
+test("a log that is there already is gone on with, not replaced", async () => {
+  await start("true", { log: logOf("silent") }).outcome;
+  writeFileSync(logOf("old"), "before\n");
+  await start("echo after", { log: logOf("old"), fence: 2 }).outcome;
+  expect(readFileSync(logOf("old"), "utf8")).toBe("before\nafter\n");
+});
+
+test("what is passed to a task is passed whole: line ends, quotes, and what is no Latin letter", async () => {
+  const words = ["two\nlines", "tab\there", "'\"\\$", "żółć 😀", ""] as const;
+  const command = { argv: ["printf", "%s|", ...words] } as const;
+  await start("", { command, env: { VALUE: "a=b\nc" } }).outcome;
+  expect(readFileSync(logOf("task"), "utf8")).toBe(words.map((word) => `${word}|`).join(""));
+  await start('printf %s "$VALUE"', { env: { VALUE: "a=b\nc" }, log: logOf("env"), fence: 2 }).outcome;
+  expect(readFileSync(logOf("env"), "utf8")).toBe("a=b\nc");
+});
+
+test("a task has the file mode mask and the open files it would have had by hand", async () => {
+  const line = "umask; ls /proc/self/fd | wc -l; ls -l /proc/self/fd/0 | grep -c /dev/null";
+  await start(line).outcome;
+  const byHand = execFileSync("/bin/sh", ["-c", line], { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
+  expect(readFileSync(logOf("task"), "utf8")).toBe(byHand);
+});
+
+test("one that was asked to end before it had begun ends", async () => {
+  for (const grace of [millis(0), millis(5_000)]) {
+    const handle = start("sleep 60", { fence: grace + 1 });
+    handle.stop(CANCELLED, grace);
+    expect(await handle.outcome).toMatchObject({ kind: "cancelled" });
+  }
+});
+
+test("more than the socket holds can be asked for at once", async () => {
+  const env = { LONG: "x".repeat(100_000) };
+  const outcomes = Array.from({ length: 40 }, (_, index) => start('test "$LONG"', { env, fence: index + 1 }).outcome);
+  for (const outcome of await Promise.all(outcomes)) expect(outcome.kind).toBe("success");
+});
+
+test("a keeper takes verification over too", async () => {
+  const ready = join(dir, "ready");
+  const verify = { shell: `touch ${ready}; while [ ! -e ${dir}/go ]; do sleep 0.02; done; exit 3` };
+  const watch = told();
+  const before = executor.start(shell(dir, "true", { verify }), watch);
+  await exists(ready);
+  const successor = open();
+  const after = await successor.adopt(shell(dir, "true", { verify }), watch.starts[0], told());
+  expect(await before.outcome).toMatchObject({ kind: "lost", message: "another scheduler took over" });
+  writeFileSync(join(dir, "go"), "");
+  expect(await after?.outcome).toMatchObject({ kind: "verify", code: 3 });
+  await successor[Symbol.asyncDispose]();
+});
+
+test("where the forker does not work, what was asked of it is asked of Node", async () => {
+  await executor[Symbol.asyncDispose]();
+  executor = openProcessExecutor({
+    stateDir: join(dir, "state"),
+    clock: systemClock(),
+    options: { perl: "/bin/false" },
+  });
+  const outcomes = Array.from({ length: 5 }, (_, index) => start(`exit ${index}`, { fence: index + 1 }).outcome);
+  expect((await Promise.all(outcomes)).map((outcome) => (outcome.kind === "exit" ? outcome.code : 0))).toEqual([
+    0, 1, 2, 3, 4,
+  ]);
+  await eventually(() => {
+    const spawners = readRecords(join(dir, "state", "processes"));
+    expect(spawners.map(({ process }) => commandOf(process.pid))).toContainEqual(expect.stringContaining("main.ts"));
+  });
+});

@@ -1,0 +1,401 @@
+# The forker: starts processes for whoever commands it, waits for them, and is still there when that one has died.
+#
+#   perl forker.pl NUMBERS RECORD ABOUT SOCKET KEEPER...        (whoever commands is at the other end of descriptor 3)
+#
+# It is Perl because a fork costs by the memory of the one who forks: Perl is small, quick to start, and part of every Debian.
+# It uses no modules, so the calls that Perl has no word for, or only a slow one, are made by their NUMBERS (wait4, setsid,
+# clock_gettime, openat, read, close, dup3, fcntl, renameat2, pipe2, write, then the flags a log is opened with). RECORD is the file that says where it is and ABOUT what
+# stands in it, SOCKET is where others knock, and KEEPER is the program that takes over what runs when whoever commands is gone.
+# See README.md in src/execute.
+use strict;
+require($0 =~ s/forker\.pl$/logs.pl/r);
+
+my ($numbers, $record, $about, $socket, @keeper) = @ARGV;
+my ($WAIT4, $SETSID, $CLOCK_GETTIME, $OPENAT, $READ, $CLOSE, $DUP3, $FCNTL, $RENAMEAT2, $PIPE2, $WRITE, $LOG_FLAGS) = map { $_ + 0 } split /,/, $numbers;
+# The same on every Linux.
+my $PIDFD_OPEN = 434;
+my ($AF_UNIX, $SOCK_STREAM, $MSG_DONTWAIT) = (1, 1, 0x40);
+my ($F_SETFD, $FD_CLOEXEC) = (2, 1);
+my $WNOHANG = 1;
+my ($AT_FDCWD, $O_CLOEXEC) = (-100, 02000000);
+my ($EINTR, $ECHILD) = (4, 10);
+
+# How long a start may go untold: most processes are short, and what is said together wakes the listener once.
+my $PATIENCE_MS = 2;
+my $TELL_EVERY = 8;
+# Ends are remembered after they were told, because whoever was told may die before it is saved: as many as can be unsaved, which
+# is as many as ran at once, and then some. No more, since what is remembered is copied at every fork.
+my $ENDS_KEPT_MIN = 64;
+my $most_running = 0;
+
+# Whoever commands, with what it is still to read and what it has said of an order whose rest is still to come.
+my ($master, $saying, $heard) = (undef, '', '');
+# The one that stands by to command. Once there was one, it is for it to hear who knocks.
+my ($keeper, $keeper_heard, $is_kept) = (undef, '', 0);
+my $listener;
+# Where children say why they could not become what they should, and what they said, by process.
+my ($failures, $failing, %said);
+# The variables of the last start, because the next one mostly has the same, and our own.
+my %environment = %ENV;
+my %own_environment = %ENV;
+my $page = "\0" x 4_096;
+# Children that are ready to become what they should, and wait to hear that they may.
+my %ready;
+# Starts by number; of these, those that run by the descriptor that tells their end, those not yet told, and those that ended.
+my (%starts, %running, %fresh, @ended);
+my ($watched, $turns) = ('', 0);
+my ($hello, $resigning) = ('{}', 0);
+
+# Not ignored: that would be passed on to what is started. The second comes when somebody opens a log that is being looked at.
+$SIG{$_} = sub { } for qw(PIPE IO);
+$SIG{$_} = sub { $resigning ||= 1 } for qw(TERM INT HUP);
+open $master, '+<&=', 3 or die "descriptor 3: $!\n";
+fcntl $master, $F_SETFD, $FD_CLOEXEC;
+check_calls();
+my $umask = umask 077;
+listen_at($socket);
+write_record();
+umask $umask;
+set_up_logs({ openat => $OPENAT, close => $CLOSE, fcntl => $FCNTL, renameat2 => $RENAMEAT2 }, $LOG_FLAGS, $record =~ s/\.json$//r);
+pipe $failures, $failing or die "pipe: $!\n";
+open my $own_out, '>&', \*STDOUT or die "$!\n";
+open my $own_errors, '>&', \*STDERR or die "$!\n";
+my $own_command = command_line($$);
+watch(fileno $_) for $master, $listener;
+say_line('ready');
+turn() while 1;
+
+# Where the kernel does not know these calls, or by other numbers, the scheduler goes another way.
+sub check_calls {
+  my $watch = syscall $PIDFD_OPEN, $$ + 0, 0;
+  die "pidfd_open: $!\n" if $watch < 0;
+  syscall $CLOSE, $watch + 0;
+  my ($status, $usage) = ("\0" x 4, "\0" x 256);
+  die "wait4 has another number here\n" unless syscall($WAIT4, -1, $status, $WNOHANG, $usage) == -1 && $! == $ECHILD;
+  die "clock_gettime has another number here\n" if abs(now() / 1_000 - time) > 5;
+}
+
+sub listen_at {
+  my ($path) = @_;
+  socket $listener, $AF_UNIX, $SOCK_STREAM, 0 or die "socket: $!\n";
+  bind $listener, pack('S Z*', $AF_UNIX, $path) or die "$path: $!\n";
+  listen $listener, 64 or die "$path: $!\n";
+}
+
+# Written aside, so that nobody reads half of it.
+sub write_record {
+  open my $file, '>', "$record.new" or die "$record: $!\n";
+  printf $file '{%s,"process":{"pid":%d,"startTime":"%s",%s}}', (split /\n/, $about)[0], $$, start_time($$), (split /\n/, $about)[1];
+  close $file or die "$record: $!\n";
+  rename "$record.new", $record or die "$record: $!\n";
+}
+
+sub turn {
+  my ($readable, $writable) = ($watched, undef);
+  vec($writable, fileno $master, 1) = 1 if $saying ne '' && $master;
+  my $found = select($readable, $writable, undef, %fresh ? $PATIENCE_MS / 1_000 : 1);
+  if ($found > 0) {
+    vec $readable, $_, 1 and reap($_) for keys %running;
+    my $said = $master && vec $readable, fileno $master, 1;
+    my $kept = $keeper && vec $readable, fileno $keeper, 1;
+    my $knocked = !$is_kept && vec $readable, fileno $listener, 1;
+    hear_master() if $said;
+    hear_keeper() if $kept;
+    call_keeper() if $knocked && !$is_kept;
+  }
+  # Where there is always something to hear, nobody would ever be told.
+  tell_starts() if %fresh && ($found <= 0 || ++$turns % $TELL_EVERY == 0);
+  ($resigning = 2, say_line('resign')) if $resigning == 1 && $master;
+  speak() if $saying ne '';
+}
+
+# What is waited for, as `select` wants it: kept, because most of it is the same from turn to turn.
+sub watch { vec($watched, $_[0], 1) = 1 }
+sub unwatch { vec($watched, $_[0], 1) = 0 }
+
+# --- What is said
+
+sub say_line { $saying .= join("\t", @_) . "\n" }
+
+# Never waits: one who does not read must not keep what has ended from being waited for.
+sub speak {
+  return unless $master;
+  my $sent = send $master, $saying, $MSG_DONTWAIT;
+  substr($saying, 0, $sent) = '' if $sent;
+}
+
+# Orders are four bytes of length and fields divided by NUL. Nothing when the other side is gone.
+sub take_orders {
+  my ($from, $buffer) = @_;
+  my $read = sysread $from, $$buffer, 65_536, length $$buffer;
+  return $! == $EINTR ? [] : undef unless defined $read;
+  return undef if $read == 0;
+  my @orders;
+  while (length $$buffer >= 4 && length $$buffer >= 4 + unpack 'N', $$buffer) {
+    my $length = unpack 'N', $$buffer;
+    push @orders, substr $$buffer, 4, $length;
+    substr($$buffer, 0, 4 + $length) = '';
+  }
+  return \@orders;
+}
+
+sub hear_master {
+  my $orders = take_orders($master, \$heard) or return lose_master();
+  obey($_) for @$orders;
+}
+
+sub obey {
+  my ($verb, $id, $rest) = split /\0/, $_[0], 3;
+  if ($verb eq 'run') { make_ready($id, $rest, 0); go($id) }
+  elsif ($verb eq 'ready') { make_ready($id, $rest, 1) }
+  elsif ($verb eq 'go') { go($id) }
+  elsif ($verb eq 'note') { $starts{$id}{note} = $rest if $starts{$id} }
+  elsif ($verb eq 'hello') { $hello = $rest }
+  elsif ($verb eq 'leave') { leave() }
+}
+
+# --- Starting
+
+# Everything is done before the fork: what the child still has to do costs it a copy of every page it touches. One that is to wait
+# becomes another program when `go` says so, and ends when we do.
+sub make_ready {
+  my ($id, $order, $waits) = @_;
+  my ($keepsake, $nice, $cwd, $path, $count, @rest) = split /\0/, $order, -1;
+  my @command = splice @rest, 0, $count;
+  my $log = open_log($path);
+  return $ready{$id} = { failed => ['log', $! + 0] } if $log < 0;
+  my $gates = "\0" x 8;
+  my ($gate, $opener) = (-1, -1);
+  ($gate, $opener) = unpack 'i2', $gates if $waits && syscall($PIPE2, $gates, $O_CLOEXEC) == 0;
+  my ($pid, $watch, $errno) = fork_within($cwd, $log, \@rest, sub { become($gate, $nice, @command) });
+  syscall $CLOSE, $_ for grep { $_ >= 0 } $log, $gate;
+  $ready{$id} = $watch < 0
+    ? { failed => [defined $pid ? 'fork' : 'cwd', $errno] }
+    : { pid => $pid, watch => $watch, log => $path, keepsake => $keepsake, opener => $opener };
+}
+
+# Has `child` done by a child in the place and with the variables it should have. Its process, what tells its end, and the error.
+sub fork_within {
+  my ($cwd, $log, $variables, $child) = @_;
+  chdir $cwd or return (undef, -1, $! + 0);
+  set_environment(@$variables);
+  syscall $DUP3, $log, $_, 0 for 1, 2;
+  my $pid = fork;
+  $child->() if defined $pid && $pid == 0;
+  my $watch = defined $pid ? syscall $PIDFD_OPEN, $pid, 0 : -1;
+  my $errno = $! + 0;
+  syscall $DUP3, fileno $own_out, 1, 0;
+  syscall $DUP3, fileno $own_errors, 2, 0;
+  chdir '/';
+  # Nothing may run whose end would not be seen.
+  if ($pid && $watch < 0) {
+    kill 'KILL', $pid;
+    waitpid $pid, 0;
+  }
+  return ($pid || 0, $watch, $errno);
+}
+
+# In the child.
+sub become {
+  my ($gate, $nice, @command) = @_;
+  syscall $SETSID;
+  # A wish, not a promise: where it is refused the task runs as it is.
+  setpriority 0, 0, $nice if $nice != 0;
+  my $word = "\0";
+  kill 'KILL', $$ if $gate >= 0 && syscall($READ, $gate, $word, 1) != 1;
+  { exec { $command[0] } @command }
+  syswrite $failing, sprintf "%d %d\n", $$, $!;
+  exit 127;
+}
+
+sub go {
+  my ($id) = @_;
+  my $start = delete $ready{$id} or return;
+  return say_line('failed', $id, @{ $start->{failed} }) if $start->{failed};
+  my ($watch, $opener) = delete @$start{qw(watch opener)};
+  if ($opener >= 0) {
+    my $word = 'g';
+    syscall $WRITE, $opener, $word, 1;
+    syscall $CLOSE, $opener;
+  }
+  @$start{qw(note since)} = ('', now());
+  $starts{$id} = $start;
+  $running{$watch} = $id;
+  watch($watch);
+  $fresh{$id} = 1;
+  $most_running = keys %running if keys %running > $most_running;
+}
+
+sub set_environment {
+  my %wanted = map { split /=/, $_, 2 } @_;
+  for (keys %environment) { delete $ENV{$_} unless exists $wanted{$_} }
+  for (keys %wanted) { $ENV{$_} = $wanted{$_} unless defined $environment{$_} && $environment{$_} eq $wanted{$_} }
+  %environment = %wanted;
+}
+
+# --- What became of it
+
+# A start is told once the program is loaded, or with its end.
+sub tell_starts {
+  my $due = now() - $PATIENCE_MS;
+  for my $id (keys %fresh) {
+    my $start = $starts{$id};
+    next if $start->{since} > $due;
+    # As long as it is our own it has not become another; one that has none has ended, and is told with its end.
+    my $command = command_line($start->{pid});
+    next if $command eq $own_command || $command eq '';
+    $start->{start} = start_time($start->{pid});
+    tell_start($id, $start);
+  }
+}
+
+sub tell_start {
+  my ($id, $start) = @_;
+  delete $fresh{$id};
+  # One that is gone before it was told has nothing left that its start time could name.
+  say_line('up', $id, $start->{pid}, $start->{start} || '');
+}
+
+sub reap {
+  my ($watch) = @_;
+  my $id = delete $running{$watch};
+  unwatch($watch);
+  my $start = $starts{$id};
+  my ($status, $usage) = ("\0" x 4, "\0" x 256);
+  syscall $WAIT4, $start->{pid}, $status, 0, $usage;
+  syscall $CLOSE, $watch + 0;
+  $status = unpack 'i', $status;
+  if ($fresh{$id}) {
+    my $errno = $status == 127 << 8 ? failure_of($start->{pid}) : undef;
+    if (defined $errno) { delete $fresh{$id}; delete $starts{$id}; return say_line('failed', $id, 'exec', $errno) }
+    tell_start($id, $start);
+  }
+  my ($user, $user_us, $system, $system_us, $most_kb) = unpack 'q5', $usage;
+  $start->{end} = [$status, ($user + $system) * 1_000_000 + $user_us + $system_us, $most_kb, now()];
+  my $log = delete $start->{log};
+  take_back($log) if $status == 0;
+  say_line('down', $id, @{ $start->{end} }[0 .. 2]);
+  push @ended, $id;
+  delete $starts{ shift @ended } if @ended > $ENDS_KEPT_MIN + 2 * $most_running;
+}
+
+sub failure_of {
+  my ($pid) = @_;
+  my $ready = '';
+  vec($ready, fileno $failures, 1) = 1;
+  if (select($ready, undef, undef, 0) > 0) {
+    sysread $failures, my $text, 4_096;
+    for (split /\n/, $text) { my ($who, $errno) = split / /; $said{$who} = $errno }
+  }
+  return delete $said{$pid};
+}
+
+# --- Who commands
+
+# Where nothing is left to look after, nobody is needed; otherwise the keeper takes over.
+sub lose_master {
+  unwatch(fileno $master);
+  undef $master;
+  forget_ready();
+  # The keeper itself is gone, and there is no other: nothing may run for nobody.
+  return abandon() if $is_kept && !$keeper;
+  return leave() unless %starts;
+  call_keeper() unless $is_kept;
+  send $keeper, "orphaned\n", 0 if $keeper;
+}
+
+sub call_keeper {
+  socketpair my $near, my $far, $AF_UNIX, $SOCK_STREAM, 0 or return abandon();
+  my $pid = fork;
+  return abandon() unless defined $pid;
+  if ($pid == 0) {
+    %ENV = %own_environment;
+    fcntl $_, $F_SETFD, 0 for $far, $listener;
+    { exec { $keeper[0] } @keeper, fileno $far, fileno $listener }
+    exit 127;
+  }
+  unwatch(fileno $listener);
+  ($keeper, $keeper_heard, $is_kept) = ($near, '', 1);
+  watch(fileno $keeper);
+}
+
+sub hear_keeper {
+  my $orders = take_orders($keeper, \$keeper_heard);
+  if (!$orders) {
+    # It heard somebody who had no business here, and went.
+    unwatch(fileno $keeper);
+    ($keeper, $is_kept) = (undef, 0);
+    watch(fileno $listener);
+    return $master ? 0 : abandon();
+  }
+  for (@$orders) { $_ eq 'take' ? change_master() : obey($_) }
+}
+
+# The keeper commands from now on, and is told all there is to know.
+sub change_master {
+  if ($master) {
+    speak();
+    send $master, "replaced\n", $MSG_DONTWAIT;
+    unwatch(fileno $master);
+  }
+  forget_ready();
+  ($master, $heard, $keeper, $saying) = ($keeper, $keeper_heard, undef, '');
+  say_line('hello', $hello);
+  for my $id (keys %fresh) { $starts{$id}{start} = start_time($starts{$id}{pid}) }
+  %fresh = ();
+  for my $id (sort { $a <=> $b } keys %starts) {
+    my $start = $starts{$id};
+    say_line('kept', $id, $start->{pid}, $start->{start} || '', $start->{since}, $start->{end} ? @{ $start->{end} } : ('', '', '', ''), @$start{qw(note keepsake)});
+  }
+  say_line('taken');
+  $resigning = 1 if $resigning;
+}
+
+# Whoever could say that they may go is gone.
+sub forget_ready {
+  for my $child (grep { $_->{pid} } values %ready) {
+    syscall $CLOSE, $child->{$_} for qw(opener watch);
+    kill 'KILL', $child->{pid};
+    waitpid $child->{pid}, 0;
+    take_back($child->{log});
+  }
+  %ready = ();
+}
+
+# Nobody is there who could do it more kindly.
+sub abandon {
+  kill '-KILL', map { $starts{$_}{pid} } values %running;
+  leave();
+}
+
+sub leave {
+  unlink $record, $socket, spare_logs();
+  # Where the usual path was too long, the socket has a directory of its own; any other is not empty.
+  rmdir substr $socket, 0, rindex $socket, '/';
+  exit 0;
+}
+
+# --- The machine
+
+sub now {
+  my $time = "\0" x 16;
+  syscall $CLOCK_GETTIME, 0, $time;
+  my ($seconds, $nanos) = unpack 'q2', $time;
+  return $seconds * 1_000 + int($nanos / 1_000_000);
+}
+
+sub start_time {
+  my $text = content_of("/proc/$_[0]/stat");
+  return (split ' ', substr $text, rindex($text, ')') + 2)[19];
+}
+sub command_line { content_of("/proc/$_[0]/cmdline") }
+
+# Without the layers that Perl puts on a file: this is done for every start.
+sub content_of {
+  my ($path) = @_;
+  my $file = syscall $OPENAT, $AT_FDCWD, $path, 0, 0;
+  return '' if $file < 0;
+  my $length = syscall $READ, $file, $page, 4_096;
+  syscall $CLOSE, $file;
+  return $length > 0 ? substr $page, 0, $length : '';
+}

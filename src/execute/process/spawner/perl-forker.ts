@@ -1,0 +1,238 @@
+/** Has processes started by `forker.pl`, a program so small that a fork costs it next to nothing, and that outlives this one. */
+import type { Socket } from "node:net";
+import { constants } from "node:os";
+import { getSystemErrorName } from "node:util";
+import type { ProcessIdentity } from "../../../domain/task.ts";
+import { bootId } from "../../../effects/host.ts";
+import { explainLog, explainStart, type LaunchFailure } from "./explain.ts";
+import {
+  argvOf,
+  type Exit,
+  type Forker,
+  type Kept,
+  type Launched,
+  type LaunchOrder,
+  type LaunchWatch,
+} from "./forker.ts";
+
+/** What the forker tells besides what becomes of single processes. */
+export interface ForkerNews {
+  /** It was asked to go, by a signal. */
+  resign(): void;
+  /** Another commands it now. */
+  replaced(): void;
+  /** It is gone, or does not speak to us any more. */
+  gone(): void;
+  /** Whoever commanded it is gone. Told to a keeper. */
+  orphaned(): void;
+  /** It obeys from now on; this is what it was told at first, and what is left. Told to a keeper that asked. */
+  taken(hello: string, kept: readonly Kept[]): void;
+}
+
+/** Before a child becomes another program it holds what the forker held, and the kernel counts that too. */
+const FORKER_BYTES = 16 * 1024 * 1024;
+
+interface Started {
+  readonly watch: LaunchWatch;
+  /** For the words of a failure; one that was taken over has started. */
+  readonly order?: LaunchOrder;
+}
+
+export class PerlForker implements Forker {
+  readonly #socket: Socket;
+  readonly #news: ForkerNews;
+  readonly #starts = new Map<string, Started>();
+  #ids = 0;
+  /** How it comes to be ready: the scheduler's own by itself, another's once it was taken over. */
+  #readiness: "starting" | "standing by" | "taking" | "ready";
+  #waiting: (() => void)[] = [];
+  #orders: string[] = [];
+  #rest = "";
+  #hello = "{}";
+  #kept: Kept[] = [];
+
+  constructor(socket: Socket, news: ForkerNews, whose: "own" | "another's") {
+    this.#socket = socket;
+    this.#news = news;
+    this.#readiness = whose === "own" ? "starting" : "standing by";
+    socket.setEncoding("utf8");
+    socket.on("data", (chunk: string) => this.#hear(chunk));
+    // A forker that died is learned from `close`, which always follows.
+    socket.on("error", () => {});
+    socket.on("close", () => news.gone());
+  }
+
+  /** Whether it obeys us, or is about to. */
+  get isClaimed(): boolean {
+    return this.#readiness !== "standing by";
+  }
+
+  launch(order: LaunchOrder, watch: LaunchWatch): Launched {
+    return this.#start("run", order, watch);
+  }
+
+  /** Said at once: what follows may keep this program busy, and the forker should not wait for that. */
+  prepare(order: LaunchOrder, watch: LaunchWatch): Launched {
+    const prepared = this.#start("ready", order, watch);
+    this.#flush();
+    return prepared;
+  }
+
+  #start(verb: "run" | "ready", order: LaunchOrder, watch: LaunchWatch): Launched {
+    const id = String(++this.#ids);
+    const argv = argvOf(order);
+    const { cwd, log, nice, env } = order;
+    const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+    const fields = [order.keepsake(), String(nice), cwd, log, String(argv.length), ...argv, ...variables];
+    if (fields.some((field) => field.includes("\0"))) {
+      const message = `cannot run ${argv[0].replaceAll("\0", "")}: its words and variables must be without NUL`;
+      const fail = (): void => queueMicrotask(() => watch.failed({ kind: "spawn", message }));
+      if (verb === "run") fail();
+      return { note() {}, go: fail };
+    }
+    this.#starts.set(id, { watch, order });
+    this.#order(verb, id, ...fields);
+    return { ...this.#launched(id), go: () => this.#order("go", id) };
+  }
+
+  whenReady(then: () => void): void {
+    if (this.#readiness === "ready") return then();
+    this.#waiting.push(then);
+    if (this.#readiness !== "standing by") return;
+    this.#readiness = "taking";
+    this.#order("take");
+  }
+
+  /** What a keeper is to be told when nobody else can tell it any more. */
+  hello(text: string): void {
+    this.#order("hello", "", text);
+  }
+
+  leave(): void {
+    this.#order("leave");
+    this.#flush();
+    this.#socket.end();
+  }
+
+  #launched(id: string): Pick<Launched, "note"> {
+    return { note: (text) => this.#order("note", id, text) };
+  }
+
+  /** Everything asked for in one turn is one write. */
+  #order(...fields: readonly string[]): void {
+    if (this.#orders.push(fields.join("\0")) === 1) queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    const orders = this.#orders;
+    this.#orders = [];
+    if (orders.length === 0 || this.#socket.destroyed) return;
+    this.#socket.write(Buffer.concat(orders.flatMap(framed)));
+  }
+
+  #hear(chunk: string): void {
+    const lines = (this.#rest + chunk).split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) this.#obey(line.split("\t"));
+  }
+
+  #obey([verb = "", id = "", ...rest]: readonly string[]): void {
+    switch (verb) {
+      case "ready":
+        return this.#becomeReady();
+      case "up":
+        return this.#up(id, rest[0] ?? "", rest[1] ?? "");
+      case "down":
+        return this.#take(id)?.watch.exited(exitOf(rest[0] ?? "", rest[1] ?? "", rest[2] ?? ""));
+      case "failed":
+        return this.#failed(id, rest[0] ?? "", rest[1] ?? "");
+      case "hello":
+        this.#hello = id;
+        return;
+      case "kept":
+        this.#kept.push(this.#keptOf(id, rest));
+        return;
+      case "taken":
+        this.#news.taken(this.#hello, this.#kept);
+        return this.#becomeReady();
+      case "resign":
+      case "replaced":
+      case "orphaned":
+        return this.#news[verb]();
+    }
+  }
+
+  #becomeReady(): void {
+    this.#readiness = "ready";
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const then of waiting) then();
+  }
+
+  #up(id: string, pid: string, startTime: string): void {
+    const process = startTime === "" ? undefined : identityOf(pid, startTime);
+    this.#starts.get(id)?.watch.started(Number(pid), process);
+  }
+
+  #failed(id: string, stage: string, errno: string): void {
+    const start = this.#take(id);
+    if (start !== undefined) start.watch.failed(start.order ? failureOf(start.order, stage, errno) : UNSEEN);
+  }
+
+  #take(id: string): Started | undefined {
+    const start = this.#starts.get(id);
+    this.#starts.delete(id);
+    return start;
+  }
+
+  #keptOf(id: string, fields: readonly string[]): Kept {
+    const [pid, startTime, since, status, cpu, most, endedAt, noted, keepsake] = fields as string[];
+    this.#ids = Math.max(this.#ids, Number(id));
+    return {
+      ...this.#launched(id),
+      keepsake: keepsake ?? "",
+      noted: noted ?? "",
+      pid: Number(pid),
+      ...(startTime !== "" && { process: identityOf(pid ?? "", startTime ?? "") }),
+      sinceMs: Number(since),
+      ...(status !== "" && { exit: { ...exitOf(status ?? "", cpu ?? "", most ?? ""), atMs: Number(endedAt) } }),
+      follow: (watch) => void this.#starts.set(id, { watch }),
+    };
+  }
+}
+
+/** Whoever ordered it is gone, and with it what it was. */
+const UNSEEN: LaunchFailure = { kind: "lost", message: "could not be started, and its scheduler was gone" };
+
+function framed(order: string): readonly Buffer[] {
+  const body = Buffer.from(order);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length);
+  return [length, body];
+}
+
+const identityOf = (pid: string, startTime: string): ProcessIdentity => ({
+  pid: Number(pid),
+  startTime,
+  bootId: bootId(),
+});
+
+const SIGNALS = new Map(Object.entries(constants.signals).map(([name, no]) => [no, name as NodeJS.Signals]));
+
+/** What the kernel says of a process that was waited for, in its own numbers. */
+function exitOf(status: string, cpuMicros: string, mostKilobytes: string): Exit {
+  const number = Number(status);
+  const killedBy = number & 0x7f;
+  const most = Number(mostKilobytes) * 1024;
+  return {
+    code: killedBy === 0 ? number >> 8 : null,
+    signal: killedBy === 0 ? null : (SIGNALS.get(killedBy) ?? null),
+    cpuMs: Math.round(Number(cpuMicros) / 1_000),
+    ...(most > FORKER_BYTES && { peakBytes: most }),
+  };
+}
+
+function failureOf(order: LaunchOrder, stage: string, errno: string): LaunchFailure {
+  const code = getSystemErrorName(-Number(errno));
+  return stage === "log" ? explainLog(order.log, code) : explainStart(argvOf(order)[0], order.cwd, code);
+}

@@ -1,0 +1,89 @@
+/** Who is let in. Everything here is asked before a byte of the body is read, and on every method alike. */
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { UserError } from "../domain/errors.ts";
+import type { Clock } from "../effects/clock.ts";
+import type { Lockout } from "./lockout.ts";
+import type { Admission, TokenKeeper } from "./tokens.ts";
+
+export interface Door {
+  /** Throws a refusal. */
+  admit(request: IncomingMessage): Admission;
+}
+
+/** What a caller over the socket is called when it does not say. */
+const NAMELESS: Admission = { by: "local", scope: "admin" };
+const NAME_MAX = 128;
+
+/** Whoever can open the socket owns the state directory, and may do what they like with it; they may also say who they are. */
+export function socketDoor(origins: ReadonlySet<string>): Door {
+  return {
+    admit({ headers }) {
+      refusePages(headers, origins);
+      // A page reaches a socket only through a proxy, under a name of the public kind: those have a dot.
+      if (headers.host?.includes(".") === true) throw refuseHost(headers.host);
+      const by = headers["rota-by"];
+      return typeof by === "string" ? { by: nameOf(by), scope: "admin" } : NAMELESS;
+    },
+  };
+}
+
+interface TcpDoor {
+  readonly origins: ReadonlySet<string>;
+  readonly hosts: ReadonlySet<string>;
+  readonly tokens: TokenKeeper;
+  readonly lockout: Lockout;
+  readonly clock: Clock;
+}
+
+/** Coming from this machine proves nothing: only a token does, and who the caller is follows from it alone. */
+export function tcpDoor({ origins, hosts, tokens, lockout, clock }: TcpDoor): Door {
+  /** Connections that have shown a right token go on while strangers are locked out. */
+  const trusted = new WeakSet<object>();
+  return {
+    admit({ headers, socket }) {
+      if (headers.host === undefined || !hosts.has(headers.host)) throw refuseHost(headers.host);
+      refusePages(headers, origins);
+      const now = clock.now();
+      if (!trusted.has(socket)) lockout.check(now);
+      const token = bearer(headers.authorization);
+      if (token === undefined) throw new UserError("UNAUTHORIZED", "A token is needed");
+      const found = tokens.find(token, now);
+      if (found === "wrong") lockout.fail(now);
+      if (typeof found === "string") throw new UserError("UNAUTHORIZED", `The token is ${found}`);
+      trusted.add(socket);
+      return found;
+    },
+  };
+}
+
+/** The browser says where a page comes from. Whoever says anything of the kind must be on the list. */
+function refusePages(headers: IncomingHttpHeaders, origins: ReadonlySet<string>): void {
+  const { origin } = headers;
+  if (origin !== undefined && !origins.has(origin)) {
+    throw new UserError("ORIGIN_REFUSED", "Web pages of other origins may not call the daemon");
+  }
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined && site !== "same-origin" && site !== "none") {
+    throw new UserError("ORIGIN_REFUSED", "Web pages of other sites may not call the daemon");
+  }
+}
+
+const refuseHost = (host: string | undefined): UserError =>
+  new UserError("ORIGIN_REFUSED", host === undefined ? "The request names no host" : "This is not the host it names");
+
+const SCHEME = "bearer ";
+
+function bearer(header: string | undefined): string | undefined {
+  if (header === undefined || header.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined;
+  return header.slice(SCHEME.length);
+}
+
+function nameOf(written: string): string {
+  try {
+    const name = decodeURIComponent(written);
+    if (name !== "" && name.length <= NAME_MAX && !/\p{Cc}/u.test(name)) return name;
+  } catch {
+    // Said below.
+  }
+  throw new UserError("REQUEST_INVALID", "The header `rota-by` must be a name of at most 128 characters");
+}

@@ -1,0 +1,162 @@
+/** One request and its answer: let in, found, read, called, answered. Written for the hot path: nothing waits that need not. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { UserErrorCode } from "../domain/errors.ts";
+import { UserError } from "../domain/errors.ts";
+import type { Clock } from "../effects/clock.ts";
+import { allows, type Backend, type Route } from "../wire/route.ts";
+import type { Caller } from "../wire/service.ts";
+import { sendJson, sendRefusal } from "./answer.ts";
+import type { Door } from "./door.ts";
+import { checkBody, queryOf, readRequest, takeBody } from "./input.ts";
+import { BODY_BYTES, type Limits, SUBMIT_BYTES } from "./limits.ts";
+import type { Mount } from "./mount.ts";
+import { isOurFault } from "./refusal.ts";
+import type { Match, Router } from "./router.ts";
+import { followEvents, followWakes } from "./stream.ts";
+import type { Admission } from "./tokens.ts";
+import type { Waits } from "./waits.ts";
+
+export interface Desk {
+  readonly backend: Backend;
+  readonly router: Router;
+  readonly waits: Waits;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** What some requests have in common. */
+interface Input extends Readonly<Record<string, unknown>> {
+  readonly waitMs?: number;
+  readonly follow?: boolean;
+}
+
+/** `expects`: the peer sends the body only when it is told to. */
+export function handle(
+  desk: Desk,
+  door: Door,
+  request: IncomingMessage,
+  response: ServerResponse,
+  expects = false,
+): void {
+  const { method = "", url = "" } = request;
+  const mark = url.indexOf("?");
+  const path = mark < 0 ? url : url.slice(0, mark);
+  try {
+    const admission = door.admit(request);
+    const found = desk.router.find(method, path);
+    const scope = "route" in found ? found.route.scope : found.scope;
+    if (!allows(admission.scope, scope)) throw new UserError("FORBIDDEN", `The token lacks the scope "${scope}"`);
+    const max = "route" in found && found.route.large ? SUBMIT_BYTES : BODY_BYTES;
+    checkBody(request, max);
+    const query = mark < 0 ? "" : url.slice(mark + 1);
+    const proceed = (body: unknown): void => {
+      if ("route" in found) answer(desk, found, admission, body, request, response);
+      else mounted(desk, found, admission, body, request, response);
+    };
+    if (method !== "POST") return proceed("route" in found ? queryOf(query, found.route.request) : undefined);
+    if (query !== "" && "route" in found)
+      throw new UserError("REQUEST_INVALID", "What a POST takes stands in its body");
+    if (expects) response.writeContinue();
+    takeBody(request, max, proceed, (error) => refuse(desk, request, response, error));
+  } catch (error) {
+    refuse(desk, request, response, error, path);
+  }
+}
+
+function answer(
+  desk: Desk,
+  { route, params }: Match,
+  admission: Admission,
+  body: unknown,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const fail = (error: unknown): void => refuse(desk, request, response, error);
+  try {
+    const input = readRequest(route.request, body) as Input;
+    if (isStream(route, request, input)) return stream(desk, { route, params }, admission, input, request, response);
+    const waiting = route.waits && (input.waitMs ?? 0) > 0;
+    const caller: Caller = waiting ? { by: admission.by, signal: desk.waits.begin(response) } : admission;
+    const send = (value: unknown): void => {
+      try {
+        sendJson(response, value, desk.waits.closing);
+      } catch (error) {
+        fail(error);
+      }
+    };
+    route.call(desk.backend, params, input, caller).then(send, (error) => fail(stopping(error, desk, caller)));
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** Whoever was told to stop waiting because the server closes may ask again; why the wait broke off does not concern them. */
+const stopping = (error: unknown, { waits }: Desk, { signal }: Caller): unknown =>
+  waits.closing && signal?.aborted === true && !(error instanceof UserError)
+    ? new UserError("DAEMON_STOPPING", "The daemon is stopping")
+    : error;
+
+function isStream({ stream }: Route, { headers }: IncomingMessage, { follow }: Input): boolean {
+  if (stream === undefined) return false;
+  return stream === "wakes" || follow === true || headers.accept?.includes("text/event-stream") === true;
+}
+
+function stream(
+  desk: Desk,
+  { route, params }: Match,
+  { by }: Admission,
+  input: unknown,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const caller = { by, signal: desk.waits.begin(response) };
+  const { service } = desk.backend;
+  const following =
+    route.stream === "wakes"
+      ? followWakes(response, service, params["session"] ?? "", caller, desk)
+      : followEvents(response, service, resumed(input as EventsInput, request), caller, desk);
+  following.catch((error) => refuse(desk, request, response, stopping(error, desk, caller)));
+}
+
+type EventsInput = Parameters<typeof followEvents>[2];
+
+/** A listener that comes back says what it heard last. */
+function resumed(input: EventsInput, { headers }: IncomingMessage): EventsInput {
+  const last = headers["last-event-id"];
+  if (last === undefined || last === "") return input;
+  const after = typeof last === "string" && /^\d{1,15}$/.test(last) ? Number(last) : undefined;
+  if (after === undefined) throw new UserError("REQUEST_INVALID", "Last-Event-ID must be the position of an event");
+  return { ...input, after };
+}
+
+function mounted(
+  desk: Desk,
+  mount: Mount,
+  admission: Admission,
+  body: unknown,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const caller = { by: admission.by, signal: desk.waits.begin(response) };
+  const exchange = {
+    request,
+    response,
+    body,
+    caller,
+    allows: (scope: Route["scope"]) => allows(admission.scope, scope),
+  };
+  Promise.resolve()
+    .then(() => mount.handle(exchange))
+    .catch((error) => refuse(desk, request, response, error));
+}
+
+const WITH_ALLOW: UserErrorCode = "METHOD_REFUSED";
+
+function refuse(desk: Desk, request: IncomingMessage, response: ServerResponse, error: unknown, path = ""): void {
+  if (isOurFault(error)) desk.onFault(error);
+  if (desk.waits.closing) response.shouldKeepAlive = false;
+  const refused = error instanceof UserError && error.code === WITH_ALLOW;
+  const allow = refused ? ["allow", desk.router.allowed(path).join(", ")] : [];
+  sendRefusal(request, response, error, desk.clock, allow);
+}

@@ -1,0 +1,50 @@
+/** What an error becomes on the wire: a status, a stable code, a message and what to do about it. Never a stack. */
+import { UserError, type UserErrorCode } from "../domain/errors.ts";
+
+/** Where nothing is said, the request was well formed and what it asked for cannot be: a conflict. */
+const CONFLICT = 409;
+const STATUS: Partial<Readonly<Record<UserErrorCode, number>>> = {
+  USAGE: 400,
+  REQUEST_INVALID: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  ORIGIN_REFUSED: 403,
+  TOKEN_WRONG: 403,
+  SELF_CLAIM_DISABLED: 403,
+  ROUTE_UNKNOWN: 404,
+  RUN_UNKNOWN: 404,
+  TASK_UNKNOWN: 404,
+  TOKEN_UNKNOWN: 404,
+  SESSION_UNKNOWN: 404,
+  LEASE_UNKNOWN: 404,
+  LOG_MISSING: 404,
+  METHOD_REFUSED: 405,
+  REQUEST_SLOW: 408,
+  REQUEST_TOO_LARGE: 413,
+  NOT_JSON: 415,
+  PLAN_INVALID: 422,
+  PLAN_UNREADABLE: 422,
+  LOCKED_OUT: 429,
+  STORE_CORRUPT: 500,
+  STORE_FAILED: 500,
+  DAEMON_FAILED: 500,
+  DAEMON_STOPPING: 503,
+  QUEUE_FULL: 503,
+};
+
+export interface Refusal {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** For an error that is nobody's but ours the caller learns only that there was one. */
+export function refusalOf(error: unknown): Refusal {
+  const known = error instanceof UserError ? error : new UserError("DAEMON_FAILED", "The daemon failed to answer");
+  const { code, message, hint, diagnostics } = known;
+  return {
+    status: STATUS[code] ?? CONFLICT,
+    body: JSON.stringify({ error: { code, message, hint, ...(diagnostics !== undefined && { diagnostics }) } }),
+  };
+}
+
+export const isOurFault = (error: unknown): boolean => refusalOf(error).status === 500;

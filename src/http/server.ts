@@ -1,0 +1,166 @@
+/**
+ * The daemon's HTTP API: every route of `src/wire/routes.ts` over a Unix socket in the state directory and, on request, over
+ * loopback TCP with a token.
+ */
+import type { Server as HttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { UserError } from "../domain/errors.ts";
+import { later, millis } from "../domain/time.ts";
+import type { Clock } from "../effects/clock.ts";
+import type { Secrets } from "../effects/random.ts";
+import { createServer } from "../wire/node-http.ts";
+import { socketPath } from "../wire/place.ts";
+import type { Service } from "../wire/service.ts";
+import { type Address, hostsOf, parseAddress, urlOf } from "./address.ts";
+import { type Door, socketDoor, tcpDoor } from "./door.ts";
+import { type Desk, handle } from "./exchange.ts";
+import { LIMITS, type Limits } from "./limits.ts";
+import { Lockout } from "./lockout.ts";
+import type { Mount } from "./mount.ts";
+import { refusalOf } from "./refusal.ts";
+import { Router } from "./router.ts";
+import { type BoundSocket, bindSocket, makePrivate } from "./socket.ts";
+import { openTokens, type TokenKeeper } from "./tokens.ts";
+import { Waits } from "./waits.ts";
+
+export interface ServeOptions {
+  readonly service: Service;
+  /** The state directory: the socket, the token and the list of issued tokens are in it. It is made private (0700). */
+  readonly state: string;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  /** Where the socket is, when not in the state directory. */
+  readonly socket?: string;
+  /** `HOST:PORT` of this machine alone; port 0 takes a free one. Without it there is no TCP at all. */
+  readonly listen?: string;
+  /** Pages that may call, as `http://host:port`. None by default. */
+  readonly origins?: readonly string[];
+  /** What else is served behind the same checks, such as MCP. */
+  readonly mounts?: readonly Mount[];
+  readonly limits?: Partial<Limits>;
+  /** Told of errors that are our fault; the caller hears only that there was one. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+export interface Server extends AsyncDisposable {
+  /** The path of the socket. */
+  readonly socket: string;
+  /** `http://127.0.0.1:7777`, when listening on TCP. */
+  readonly url?: string;
+  /** The file that holds the token for TCP. */
+  readonly tokenFile?: string;
+  /** Ends what waits with an answer of nothing, lets what is underway finish, and takes the socket away. Closing twice is harmless. */
+  close(): Promise<void>;
+}
+
+/** Begins to answer. What cannot be listened on is a `UserError`, and then nothing listens. */
+export async function serve(options: ServeOptions): Promise<Server> {
+  const { service, state, clock, secrets, onFault = () => undefined } = options;
+  const address = options.listen === undefined ? undefined : parseAddress(options.listen);
+  makePrivate(state);
+  const tokens = openTokens({ state, clock, secrets });
+  const limits: Limits = { ...LIMITS, ...options.limits };
+  const origins = new Set(options.origins);
+  const router = new Router(options.mounts);
+  const desk: Desk = { backend: { service, tokens }, router, waits: new Waits(), clock, limits, onFault };
+
+  const local = listener(desk, socketDoor(origins), limits.socketConnections);
+  const bound = await bindSocket(local, options.socket ?? socketPath(state));
+  const listeners = [local];
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= closeAll(listeners, bound, desk);
+    return closed;
+  };
+  const here = { socket: bound.path, close, [Symbol.asyncDispose]: close };
+  if (address === undefined) return here;
+  try {
+    const { server, url, tokenFile } = await listenOnTcp(desk, tokens, origins, address);
+    listeners.push(server);
+    return { ...here, url, tokenFile };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function closeAll(listeners: readonly HttpServer[], bound: BoundSocket, desk: Desk): Promise<void> {
+  bound.remove();
+  desk.waits.endAll();
+  await Promise.all(listeners.map((server) => closeListener(server, desk)));
+}
+
+/** A listener that answers, but does not yet listen. */
+function listener(desk: Desk, door: Door, connections: number): HttpServer {
+  const { limits } = desk;
+  const server = createServer({
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: limits.checkMs,
+  });
+  server.maxConnections = connections;
+  server.on("request", (request, response) => handle(desk, door, request, response));
+  server.on("checkContinue", (request, response) => handle(desk, door, request, response, true));
+  server.on("clientError", refuseGarbled);
+  return server;
+}
+
+interface TcpListener {
+  readonly server: HttpServer;
+  readonly url: string;
+  readonly tokenFile: string;
+}
+
+async function listenOnTcp(
+  desk: Desk,
+  tokens: TokenKeeper,
+  origins: ReadonlySet<string>,
+  asked: Address,
+): Promise<TcpListener> {
+  const tokenFile = tokens.ownerFile();
+  // Which names are right is known with the port, and nothing is answered before.
+  const hosts = new Set<string>();
+  const door = tcpDoor({ origins, hosts, tokens, lockout: new Lockout(), clock: desk.clock });
+  const server = listener(desk, door, desk.limits.tcpConnections);
+  await new Promise<void>((resolve, reject) => {
+    const fail = (cause: Error): void => {
+      reject(new UserError("LISTEN_REFUSED", `${urlOf(asked)} cannot be listened on: ${cause.message}`, { cause }));
+    };
+    server.once("error", fail);
+    server.listen(asked.port, asked.host, () => {
+      server.off("error", fail);
+      resolve();
+    });
+  });
+  const address = { host: asked.host, port: (server.address() as AddressInfo).port };
+  for (const host of hostsOf(address)) hosts.add(host);
+  return { server, url: urlOf(address), tokenFile };
+}
+
+/** What could not even be read as a request. */
+function refuseGarbled(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
+  const [status, refusal] = garbled(error.code);
+  const { body } = refusalOf(refusal);
+  const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
+  socket.end(`${head}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+function garbled(code: string | undefined): readonly [string, UserError] {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return ["408 Request Timeout", new UserError("REQUEST_SLOW", "The request took too long to arrive")];
+  if (code === "HPE_HEADER_OVERFLOW")
+    return ["431 Request Header Fields Too Large", new UserError("REQUEST_TOO_LARGE", "The headers are too large")];
+  return ["400 Bad Request", new UserError("REQUEST_INVALID", "This is not HTTP")];
+}
+
+/** Takes no more, lets what is underway finish, and after a while ends it. */
+async function closeListener(server: HttpServer, { clock, limits }: Desk): Promise<void> {
+  const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+  server.closeIdleConnections();
+  const alarm = clock.at(later(clock.now(), millis(limits.closeMs)), () => server.closeAllConnections());
+  await closed;
+  alarm.cancel();
+}

@@ -1,0 +1,110 @@
+/** The Unix socket: only its owner may open it, from the moment it exists, and what a dead daemon left is no hindrance. */
+import { chmodSync, lstatSync, mkdirSync, rmSync, type Stats, statSync, symlinkSync } from "node:fs";
+import { createConnection, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { UserError } from "../domain/errors.ts";
+import { hashToken } from "../effects/random.ts";
+import { fitsSocket, socketAddress } from "../wire/place.ts";
+
+const PRIVATE_FOLDER = 0o700;
+const OTHERS = 0o077;
+const SHARED = 0o1000;
+/** Leaves reading and writing for the owner. */
+const PRIVATE_MASK = 0o177;
+
+export interface BoundSocket {
+  /** Where it is known. */
+  readonly path: string;
+  /** Takes away what closing the listener leaves. */
+  remove(): void;
+}
+
+/** Makes the folder private. One that belongs to others, or is there for all, is refused. */
+export function makePrivate(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+  } catch (error) {
+    throw unusable(`${folder} cannot be made: ${(error as Error).message}`, error);
+  }
+  const found = statSync(folder);
+  // A link counts only if it is ours too: in a folder for all, others could lay one.
+  if (!(found.isDirectory() && isOurs(found) && isOurs(lstatSync(folder))))
+    throw unusable(`${folder} is not a directory of yours`);
+  if ((found.mode & OTHERS) === 0) return;
+  if ((found.mode & SHARED) !== 0) throw unusable(`${folder} is shared with others`);
+  chmodSync(folder, PRIVATE_FOLDER);
+}
+
+/** Whoever schedules for the state directory has made sure that nobody else does, so two do not race here. */
+export async function bindSocket(server: Server, path: string): Promise<BoundSocket> {
+  if (fitsSocket(path)) {
+    await clear(path);
+    await listenPrivately(server, path);
+    return { path, remove: () => undefined };
+  }
+  const short = shortPath(path);
+  await clear(path);
+  await clear(short);
+  await listenPrivately(server, short);
+  symlinkSync(short, path);
+  return { path, remove: () => rmSync(path, { force: true }) };
+}
+
+/** A path that is too long to listen on leads to one that is short enough, in a folder of the user's own. */
+function shortPath(path: string): string {
+  const folder = join(tmpdir(), `rota-${process.getuid?.() ?? 0}`);
+  makePrivate(folder);
+  const short = join(folder, `${hashToken(path).slice(0, 16)}.sock`);
+  if (fitsSocket(short)) return short;
+  throw unusable(
+    `The path of the socket is too long: ${path}`,
+    undefined,
+    "Use a shorter --state DIR or --socket PATH.",
+  );
+}
+
+/** Removes what a dead daemon left. A living one, or something that is no socket, is refused. */
+async function clear(path: string): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (!(found.isSocket() || found.isSymbolicLink())) throw unusable(`${path} is not a socket, and is left alone`);
+  if (await answers(socketAddress(path))) throw new UserError("STATE_BUSY", `A daemon already listens on ${path}`);
+  rmSync(path, { force: true });
+}
+
+/** Only a refusal says that nobody is there: one that is merely too busy lives. */
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createConnection(path);
+    probe.once("connect", () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.once("error", (error: NodeJS.ErrnoException) =>
+      resolve(error.code !== "ECONNREFUSED" && error.code !== "ENOENT" && error.code !== "ENOTSOCK"),
+    );
+  });
+}
+
+/** The socket is made within `listen`, before it returns: with this mask it never has wider rights, not even for a moment. */
+function listenPrivately(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(unusable(`${path} cannot be listened on: ${error.message}`, error));
+    server.once("error", fail);
+    const mask = process.umask(PRIVATE_MASK);
+    try {
+      server.listen(path, () => {
+        server.off("error", fail);
+        resolve();
+      });
+    } finally {
+      process.umask(mask);
+    }
+  });
+}
+
+const isOurs = ({ uid }: Stats): boolean => process.getuid === undefined || uid === process.getuid();
+
+const unusable = (message: string, cause?: unknown, hint?: string): UserError =>
+  new UserError("STATE_UNUSABLE", message, { cause, ...(hint !== undefined && { hint }) });

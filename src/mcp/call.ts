@@ -1,0 +1,106 @@
+/** One call of a tool: its arguments are read, it is done, and whatever comes of it is told in words. */
+import { UserError } from "../domain/errors.ts";
+import type { Clock } from "../effects/clock.ts";
+import { Problems } from "../std/problems.ts";
+import { isMap } from "../std/schema.ts";
+import type { Scope } from "../wire/route.ts";
+import type { Agent } from "./agent.ts";
+import { mapAt, type Params, RPC, type RpcNews, RpcRefusal } from "./rpc.ts";
+import { type PlanText, refusalText, type Tool, type ToolContext, type ToolReply, type ToolService } from "./tool.ts";
+import { toolNamed } from "./tools.ts";
+
+/** What tools work with. */
+export interface ToolDeps {
+  readonly service: ToolService;
+  readonly clock: Clock;
+  /** Where plans belong that come without a directory. */
+  readonly directory?: string;
+  /** Reads the plan at a path that a client gave. */
+  readonly readPlan: (path: string) => Promise<PlanText>;
+  /** Told of errors that are our fault; the client hears only that there was one. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+/** What comes with a message from whatever carries it. */
+export interface Exchange {
+  /** Takes what is told before the answer. Without it nothing is. */
+  readonly send?: (news: RpcNews) => void;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal;
+  /** What the caller's token allows; everything when absent. */
+  readonly allows?: (scope: Scope) => boolean;
+}
+
+type Deps = ToolDeps & { readonly agent: Agent };
+export type Call = Exchange & { readonly signal: AbortSignal };
+
+/** The result of `tools/call`. What a daemon refuses is a result too, for the model to read and to act on. */
+export async function callTool(params: Params, call: Call, deps: Deps): Promise<object> {
+  const { name } = params;
+  if (typeof name !== "string") throw new RpcRefusal(RPC.params, "The `name` of a tool is text.");
+  const tool = toolNamed(name);
+  if (tool === undefined) throw new RpcRefusal(RPC.params, `Unknown tool: ${name.slice(0, 100)}`);
+  const given = params["arguments"] ?? {};
+  if (!isMap(given)) throw new RpcRefusal(RPC.params, "The `arguments` of a call are an object.");
+
+  const { holds } = deps.agent;
+  holds.heard();
+  try {
+    return result(await reply(tool, given, contextOf(params, call, deps), call), holds.notices());
+  } catch (error) {
+    call.signal.throwIfAborted();
+    return { ...content([...holds.notices(), refusal(error, deps)]), isError: true };
+  } finally {
+    holds.heard();
+  }
+}
+
+async function reply(tool: Tool, given: Params, context: ToolContext, { allows }: Call): Promise<ToolReply> {
+  if (allows?.(tool.scope) === false)
+    throw new UserError("FORBIDDEN", `\`${tool.name}\` needs a token with the scope \`${tool.scope}\`.`);
+  const problems = new Problems("this call");
+  const asked = tool.input.read(given, problems);
+  const [first] = problems.list;
+  if (first !== undefined)
+    throw new UserError("REQUEST_INVALID", problems.list.map(({ message }) => message).join(" "), {
+      hint: first.hint ?? `\`tools/list\` says what \`${tool.name}\` takes.`,
+    });
+  return await tool.call(asked as never, context);
+}
+
+function contextOf(params: Params, { signal, send }: Call, deps: Deps): ToolContext {
+  const { service, agent, clock, directory, readPlan } = deps;
+  const progressToken = mapAt(params, "_meta")["progressToken"];
+  const wantsReports = typeof progressToken === "string" || typeof progressToken === "number";
+  const report = (progress: number, total: number, message: string): void => {
+    if (signal.aborted) return;
+    send?.({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress, total, message } });
+  };
+  return {
+    service,
+    agent,
+    clock,
+    signal,
+    caller: agent.caller(signal),
+    readPlan,
+    ...(directory !== undefined && { directory }),
+    ...(send !== undefined && wantsReports && { report }),
+  };
+}
+
+function result({ text, data }: ToolReply, notices: readonly string[]): object {
+  return {
+    ...content([...notices, text]),
+    structuredContent: notices.length === 0 ? data : { notices, ...data },
+    isError: false,
+  };
+}
+
+const content = (texts: readonly string[]): object => ({ content: texts.map((text) => ({ type: "text", text })) });
+
+function refusal(error: unknown, { onFault }: Deps): string {
+  if (error instanceof UserError) return refusalText(error);
+  onFault?.(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return `FAULT: ${message.slice(0, 500)} (Try again; if it stays, look at the daemon's own messages.)`;
+}

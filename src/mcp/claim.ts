@@ -1,0 +1,170 @@
+/** The tool `claim_next`: joins if need be, waits, claims, and says that the work has begun. */
+import { UserError } from "../domain/errors.ts";
+import { later, millis } from "../domain/time.ts";
+import type { Timer } from "../effects/clock.ts";
+import { boolean, type Infer, integer, list, string } from "../std/schema.ts";
+import { object } from "../std/schema-maps.ts";
+import { CLAIM, type LeaseRequest, WAIT_MAX } from "../wire/messages.ts";
+import type { Grant, SessionReply } from "../wire/service.ts";
+import { grantText } from "./present.ts";
+import { answer, type ToolContext, type ToolReply, tool } from "./tool.ts";
+
+/** Below the time-out that clients commonly have for a call. */
+const WAIT_DEFAULT = 30_000;
+/** How often a call that waits says that it still does. */
+const REPORT_EVERY = 10_000;
+
+const { run, task, priority, key } = CLAIM.fields;
+const ASKED = object(
+  {
+    run,
+    task,
+    priority,
+    key,
+    waitMs: integer({ min: 0, max: WAIT_MAX })
+      .default(WAIT_DEFAULT)
+      .describe("How long to wait for a task, in milliseconds. Keep it below your client's time-out for a call."),
+    session: CLAIM.fields.session
+      .optional()
+      .describe("Only to work as a session that an earlier claim named. Left out, this connection's own is used."),
+  },
+  { name: "claim_next" },
+);
+type Asked = Infer<typeof ASKED>;
+
+const text = () => string({ max: 64 * 1024 * 1024 });
+
+export const claimNext = tool({
+  name: "claim_next",
+  description:
+    "Get the next task to work on, waiting for one if need be. Use it when you are free, and again after each `complete`, `fail` or `release`. " +
+    "The answer says what to do (`prompt` or `command`), where (`directory`), and which files are yours to write (`writes`). " +
+    "Keep run, task, fence and token. End with `complete` or `fail`, or `release` what you cannot do. " +
+    "The answer also says whether the lease is renewed for you, or how often to send `heartbeat`. " +
+    "When nothing was claimed, call it again, or ask `status` what is going on.",
+  annotations: {
+    title: "Claim the next task",
+    readOnlyHint: false,
+    destructiveHint: false,
+    idempotentHint: false,
+    openWorldHint: false,
+  },
+  scope: "work",
+  input: ASKED,
+  output: answer({
+    claimed: boolean(),
+    session: text().optional().describe("The session that claimed."),
+    run: text().optional(),
+    task: text().optional(),
+    attempt: integer().optional(),
+    fence: integer().optional(),
+    token: text().optional().describe("Proves that the lease is yours. Keep it, and tell nobody."),
+    deadline: text().optional().describe("When the lease runs out unless it is renewed."),
+    ttl_ms: integer().optional(),
+    prompt: text().optional(),
+    directory: text().optional(),
+    writes: list(text()).optional(),
+    next: text().describe("What to do now."),
+  }),
+  call: claim,
+});
+
+async function claim(asked: Asked, context: ToolContext): Promise<ToolReply> {
+  const waiting = reportWaiting(asked.waitMs, context);
+  try {
+    if (asked.session !== undefined) return replyTo(await take(asked, asked.session, "pull", context), asked.session);
+    return await context.agent.inSession(async ({ session, mode }) =>
+      replyTo(await take(asked, session, mode, context), session),
+    );
+  } finally {
+    waiting.cancel();
+  }
+
+  function replyTo(grant: Grant | undefined, session: string): ToolReply {
+    const { remembers } = context.agent;
+    if (grant === undefined)
+      return nothing(asked.waitMs, remembers || asked.session !== undefined ? session : undefined);
+    return given(grant, session, remembers);
+  }
+}
+
+/** Claims one task, in the way of the session's pool, and begins it. */
+async function take(
+  asked: Asked,
+  session: string,
+  mode: SessionReply["mode"],
+  context: ToolContext,
+): Promise<Grant | undefined> {
+  const { service, caller, agent, signal } = context;
+  const { session: _, ...request } = asked;
+  const assigned = (): Promise<Grant | undefined> => service.assignment(session, asked.waitMs, caller);
+  const grant =
+    mode === "push"
+      ? await assigned()
+      : await service.claim({ ...request, session }, caller).catch((error: unknown) => {
+          // The pool of a session that came from elsewhere may assign its work.
+          if (error instanceof UserError && error.code === "SELF_CLAIM_DISABLED") return assigned();
+          throw error;
+        });
+  if (grant === undefined || agent.holds.has(grant)) return grant;
+  agent.claimed();
+  // Whoever asked has gone, and nobody else knows of this task. With a key it can be asked for again.
+  if (signal.aborted && asked.key === undefined) await giveBack(grant, context);
+  signal.throwIfAborted();
+  await begin(grant, context);
+  if (signal.aborted && asked.key === undefined) {
+    agent.holds.drop(grant);
+    await giveBack(grant, context);
+  }
+  return grant;
+}
+
+async function begin(grant: Grant, context: ToolContext): Promise<void> {
+  const { service, agent } = context;
+  const lease = leaseOf(grant);
+  try {
+    agent.holds.note(lease, await service.start(lease, agent.caller()), millis(grant.ttl_ms));
+  } catch (error) {
+    await giveBack(grant, context);
+    throw error;
+  }
+}
+
+/** As well as can be: what does not get through is settled by the end of the lease. */
+async function giveBack(grant: Grant, { service, agent }: ToolContext): Promise<void> {
+  const why = "The call that claimed it was given up before the task could be handed over.";
+  await service.release({ ...leaseOf(grant), why }, agent.caller()).catch(() => undefined);
+}
+
+const leaseOf = ({ run, task, fence, token }: Grant): LeaseRequest => ({ run, task, fence, token });
+
+function given(grant: Grant, session: string, renewed: boolean): ToolReply {
+  const often = Math.floor(grant.ttl_ms / 2_000);
+  const next = renewed
+    ? "Do it now. The lease is renewed for you while this server is connected. Report with `complete` or `fail`; `progress` now and then lets others see how it goes."
+    : `Do it now. Send \`heartbeat\` at least every ${often} seconds, and report with \`complete\` or \`fail\`; each call names run, task, fence and token.`;
+  return { text: grantText(grant, session, next), data: { claimed: true, session, ...grant, next } };
+}
+
+function nothing(waitMs: number, session: string | undefined): ToolReply {
+  const next =
+    "Call `claim_next` again to go on waiting. `status` shows what is queued, `why` what one task waits for.";
+  const waited = waitMs === 0 ? "" : ` within ${Math.round(waitMs / 1_000)} s`;
+  return {
+    text: `Nothing to claim${waited}. ${next}`,
+    data: { claimed: false, ...(session !== undefined && { session }), next },
+  };
+}
+
+/** Tells a client that asked for it, every now and then, that the call still waits. */
+function reportWaiting(waitMs: number, { clock, report }: ToolContext): Timer {
+  if (report === undefined) return { cancel: () => undefined };
+  const since = clock.now();
+  const next = (): Timer => clock.at(later(clock.now(), millis(REPORT_EVERY)), tell);
+  const tell = (): void => {
+    report(clock.now() - since, waitMs, "Nothing to claim yet.");
+    timer = next();
+  };
+  let timer = next();
+  return { cancel: () => timer.cancel() };
+}

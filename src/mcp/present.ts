@@ -1,0 +1,100 @@
+/** What an agent reads: few words, every number it needs, and never a list without an end. */
+import { formatDuration, millis } from "../domain/time.ts";
+import { isMap } from "../std/schema.ts";
+import { neutralize } from "../views/text.ts";
+import type { DaemonInfo, Grant, RunSummary } from "../wire/service.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Texts in data that is shown, such as the message of a failure. What an agent must have in full is never cut. */
+const TEXT_MAX = 1_000;
+/** Deeper than anything that is printed here. */
+const DEPTH_MAX = 12;
+
+export function grantText(grant: Grant, session: string, next: string): string {
+  const { run, task, attempt, fence, token, title, priority, deadline, ttl_ms, directory, reads, writes } = grant;
+  const head = `Claimed ${task} in run ${run}, attempt ${attempt}, ${priority}${title === undefined ? "" : `: ${neutralize(title)}`}`;
+  return [
+    head,
+    `session: ${session}  fence: ${fence}  token: ${token}`,
+    `lease: until ${deadline}, ${formatDuration(millis(ttl_ms))} at a time`,
+    `directory: ${neutralize(directory)}`,
+    ...(reads.length > 0 ? [`reads: ${reads.map(neutralize).join(", ")}`] : []),
+    ...(writes.length > 0 ? [`writes: ${writes.map(neutralize).join(", ")}`] : []),
+    ...(Object.keys(grant.env).length > 0 ? [`env: ${JSON.stringify(grant.env)}`] : []),
+    ...(Object.keys(grant.labels).length > 0 ? [`labels: ${JSON.stringify(grant.labels)}`] : []),
+    ...(grant.command === undefined ? [] : [`command: ${JSON.stringify(grant.command)}`]),
+    ...(grant.prompt === undefined ? [] : ["prompt:", grant.prompt, ""]),
+    next,
+  ].join("\n");
+}
+
+export function overviewText(info: DaemonInfo, runs: readonly RunSummary[], shown: readonly RunSummary[]): string {
+  const paused = info.paused.map(({ of, pool, run, task, why }) =>
+    neutralize(`${of} ${task ?? run ?? pool ?? ""}${why === undefined ? "" : ` (${why})`}`.replace("  ", " ").trim()),
+  );
+  return [
+    `${info.queued} queued, ${info.out} being worked on, ${info.parked} parked; ${info.sessions} sessions, ${info.workers} local workers; last event ${info.last_seq}`,
+    ...(paused.length > 0 ? [`on hold: ${paused.join(", ")}`] : []),
+    ...shown.map(
+      ({ run, name, state, outcome, tasks }) => `${run} ${neutralize(name)}: ${outcome ?? state}, ${tasks} tasks`,
+    ),
+    ...(runs.length > shown.length ? [`and ${runs.length - shown.length} older runs`] : []),
+    ...(runs.length === 0 ? ["No runs yet: `submit` a plan."] : ["Look at one with `status` and its `run`."]),
+  ].join("\n");
+}
+
+/** A run, from what `rota status --json` prints. */
+export function statusText(status: unknown): string {
+  if (!isMap(status)) return JSON.stringify(status);
+  const { tasks, running, waiting, failed } = status;
+  const counts = isMap(tasks)
+    ? Object.entries(tasks).flatMap(([state, count]) =>
+        state !== "total" && count !== 0 ? [`${say(count)} ${state}`] : [],
+      )
+    : [];
+  return [
+    `${say(status["run"])} ${say(status["name"])}: ${say(status["state"])}; ${isMap(tasks) ? say(tasks["total"]) : "?"} tasks${counts.length > 0 ? `: ${counts.join(", ")}` : ""}`,
+    ...maps(running).map(
+      (task) =>
+        `${say(task["state"])} ${say(task["task"])} by ${say(task["worker"])}, attempt ${say(task["attempt"])}${age(task["age_ms"])}`,
+    ),
+    ...maps(waiting).map(
+      (group) =>
+        `waiting for ${say(group["reason"])}: ${say(group["count"])} (${maps(group["tasks"])
+          .map(({ task }) => say(task))
+          .join(", ")})`,
+    ),
+    ...maps(failed).map(
+      (task) => `failed ${say(task["task"])} after ${say(task["attempts"])}: ${JSON.stringify(task["outcome"])}`,
+    ),
+  ].join("\n");
+}
+
+const age = (ms: unknown): string => (typeof ms === "number" ? `, for ${formatDuration(millis(ms))}` : "");
+const say = (value: unknown): string => neutralize(typeof value === "string" ? value : (JSON.stringify(value) ?? "?"));
+const maps = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isMap) : []);
+
+/** The value with no list longer than `max` and no text without end; and where something was left out. */
+export function bounded(value: unknown, max: number): { readonly value: unknown; readonly cuts: readonly string[] } {
+  const cuts: string[] = [];
+  const cut = (part: unknown, path: string, depth: number): unknown => {
+    if (typeof part === "string" && part.length > TEXT_MAX) return `${part.slice(0, TEXT_MAX)}…`;
+    if (typeof part !== "object" || part === null) return part;
+    if (depth > DEPTH_MAX) return "…";
+    if (Array.isArray(part)) {
+      if (part.length > max) cuts.push(`${path}: ${max} of ${part.length}`);
+      return part.slice(0, max).map((item, index) => cut(item, `${path}[${index}]`, depth + 1));
+    }
+    return Object.fromEntries(
+      Object.entries(part).map(([key, item]) => [key, cut(item, path === "" ? key : `${path}.${key}`, depth + 1)]),
+    );
+  };
+  return { value: cut(value, "", 0), cuts };
+}
+
+/** How to get what was left out. Few places are named: there may be as many as lists. */
+export const moreText = (cuts: readonly string[]): readonly string[] =>
+  cuts.length === 0
+    ? []
+    : [`Cut: ${cuts.slice(0, 5).join("; ")}${cuts.length > 5 ? "; …" : ""}. Ask with a higher \`limit\` for more.`];

@@ -1,0 +1,67 @@
+/** What a person may change about a task that waits: by the same rules as in a plan. */
+import { UserError } from "../domain/errors.ts";
+import type { TaskSpec } from "../domain/spec.ts";
+import { Problems } from "../std/problems.ts";
+import { object } from "../std/schema-maps.ts";
+import { taskShape } from "./shape.ts";
+
+const {
+  run,
+  title,
+  priority,
+  requires,
+  resources,
+  env,
+  retry,
+  timeout,
+  progress,
+  estimate,
+  labels,
+  workspace,
+  channel,
+  session,
+} = taskShape.fields;
+/** What would change the graph, or whom the task belongs to, is not among them. */
+const editShape = object(
+  {
+    run,
+    title,
+    priority,
+    requires,
+    resources,
+    env,
+    retry,
+    timeout,
+    progress,
+    estimate,
+    labels,
+    workspace,
+    channel,
+    session,
+  },
+  { name: "what can be changed" },
+);
+export const EDITABLE: readonly string[] = Object.keys(editShape.fields);
+
+/** The fields that are named, as they will be; or a `UserError` with everything that is wrong. */
+export function readEdit(text: string, spec: TaskSpec): Partial<TaskSpec> {
+  const problems = new Problems("the changes");
+  const read = editShape.read(parsed(text), problems);
+  if (read === undefined) {
+    const said = problems.list.map(({ message, hint }) => (hint === undefined ? message : `${message} ${hint}`));
+    throw new UserError("CANNOT_EDIT", said.join(" "), { hint: `What can be changed: ${EDITABLE.join(", ")}.` });
+  }
+  return {
+    ...read,
+    ...(read.retry !== undefined && { retry: { ...spec.retry, ...read.retry } }),
+    ...(read.timeout !== undefined && { timeout: { ...spec.timeout, ...read.timeout } }),
+  } as Partial<TaskSpec>;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UserError("CANNOT_EDIT", `The changes are not JSON: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,221 @@
+/** A session as agents have them: it joins, comes for work, gives signs of life, reports, and asks again when no answer comes. */
+import { UserError } from "../../domain/errors.ts";
+import type { DispatchMode } from "../../domain/pool.ts";
+import { later, type Millis, millis, seconds } from "../../domain/time.ts";
+import type { Word } from "../../engine/leases.ts";
+import type { VirtualClock } from "../clock.ts";
+import type { Chance } from "./chance.ts";
+import { type FateOf, stoppedWith } from "./fate.ts";
+import type { Front } from "./front.ts";
+import type { Grant } from "./grant.ts";
+import { Life, OwnClock } from "./life.ts";
+import { type Network, Unreachable } from "./network.ts";
+import type { SessionDraft } from "./scenario.ts";
+import type { SimulatedScheduler } from "./scheduler.ts";
+
+export interface AgentDeps {
+  readonly clock: VirtualClock;
+  readonly chance: Chance;
+  readonly rate: number;
+  readonly network: Network<SimulatedScheduler>;
+  readonly front: Front;
+  readonly fateOf: FateOf;
+  readonly mode: DispatchMode;
+  /** Told of an answer that an honest session does not get. */
+  readonly violate: (law: string) => void;
+  /** How long it took from asking to being given something. */
+  readonly latency: (span: number) => void;
+  /** Every grant there was, for those who want to misuse it. */
+  readonly remember: (grant: Grant) => void;
+}
+
+/** Answers that an honest session may get at any time. */
+const EXPECTED: ReadonlySet<string> = new Set([
+  "LEASE_LOST",
+  "SESSION_UNKNOWN",
+  "SESSION_QUARANTINED",
+  "SLOTS_TAKEN",
+  "SELF_CLAIM_DISABLED",
+  "RUN_UNKNOWN",
+]);
+const TRIES_MAX = 6;
+const PATIENCE = seconds(10);
+
+export class Agent {
+  readonly draft: SessionDraft;
+  readonly life = new Life();
+  readonly #deps: AgentDeps;
+  readonly #clock: OwnClock;
+  #claims = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(draft: SessionDraft, deps: AgentDeps) {
+    this.draft = draft;
+    this.#deps = deps;
+    this.#clock = new OwnClock(deps.clock, this.life, 0, deps.rate);
+  }
+
+  get id(): string {
+    return this.draft.profile.id;
+  }
+
+  start(): void {
+    void this.#live();
+  }
+
+  /** Somebody says that there is something to do. */
+  wake(): void {
+    this.life.enter(() => this.#wake?.());
+  }
+
+  async #live(): Promise<void> {
+    await this.#sleep(this.draft.after);
+    await this.#join();
+    void this.#beat();
+    for (let slot = 0; slot < this.draft.profile.slots; slot++) void this.#serve(slot);
+  }
+
+  async #join(): Promise<void> {
+    const { front } = this.#deps;
+    while ((await this.#call("join", (at) => front.join(at, this.draft.profile))) === undefined) {
+      await this.#sleep(seconds(1));
+    }
+  }
+
+  /** Signs of life of the session itself, apart from what it works on. */
+  async #beat(): Promise<void> {
+    const { front } = this.#deps;
+    for (;;) {
+      await this.#sleep(millis(Math.ceil(this.draft.profile.ttl / 2)));
+      await this.#call("beat", (at) => front.beat(at, this.id));
+    }
+  }
+
+  async #serve(slot: number): Promise<void> {
+    const { chance, latency } = this.#deps;
+    for (;;) {
+      const since = this.#deps.clock.now();
+      const grant = await this.#seek(slot);
+      if (grant === undefined || grant.ttl === 0) {
+        await this.#rest(millis(chance.whole(200, 5_000)));
+        continue;
+      }
+      latency(this.#deps.clock.now() - since);
+      this.#deps.remember(grant);
+      await this.#work(grant);
+    }
+  }
+
+  /** Asks for something to do; again under the same name while no answer comes, if it gives names at all. */
+  async #seek(slot: number): Promise<Grant | undefined> {
+    const { chance, front, mode } = this.#deps;
+    const wait = this.draft.listens && mode !== "push" ? millis(0) : chance.span(500, 20_000);
+    if (mode === "push" || (mode === "hybrid" && chance.flip(0.4))) {
+      return (await this.#call("assignment", (at) => front.assignment(at, this.id, wait), wait))?.value;
+    }
+    const key = this.draft.names ? `${slot}.${++this.#claims}.${chance.whole(0, 1e9)}` : undefined;
+    for (let tries = 0; tries < (key === undefined ? 1 : TRIES_MAX); tries++) {
+      const asking = { session: this.id, wait, ...(key !== undefined && { key }) };
+      const answer = await this.#call("claim", (at) => front.claim(at, asking), wait);
+      if (answer !== undefined) return answer.value;
+      await this.#sleep(chance.span(100, 3_000));
+    }
+    return undefined;
+  }
+
+  /** Waits to be woken, if that is its way, and comes back by itself in any case. */
+  async #rest(span: Millis): Promise<void> {
+    if (!this.draft.listens) return this.#sleep(span);
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    await Promise.race([woken, this.#sleep(seconds(20))]);
+  }
+
+  async #work(grant: Grant): Promise<void> {
+    const { chance, fateOf, clock } = this.#deps;
+    const fate = fateOf(`${grant.run}/${grant.task}`, grant.fence);
+    const begun = clock.now();
+    const { isPunctual } = this.draft;
+    // Two moments before the end it may just arrive in time, depending on how long it is under way.
+    const beatEvery = millis(Math.max(1, isPunctual ? grant.ttl - 2 : Math.floor(grant.ttl / 3)));
+    let left: number = fate.hangs ? Number.POSITIVE_INFINITY : fate.lasts;
+    if (chance.flip(0.5)) await this.#report(grant, { kind: "start" });
+    while (left > 0) {
+      const step = millis(Math.min(left, beatEvery));
+      await this.#sleep(step);
+      left -= step;
+      if (left <= 0) break;
+      const word: Word = chance.flip(0.2) ? { kind: "progress", note: "on it" } : { kind: "heartbeat" };
+      const answer = await this.#report(grant, word, isPunctual ? PATIENCE : beatEvery);
+      if (answer === "lost") return;
+      if (answer === "stop") break;
+    }
+    const lasted = millis(clock.now() - begun);
+    await this.#deliver(grant, this.#lastWord(grant, left > 0, lasted));
+  }
+
+  #lastWord({ run, task, fence }: Grant, isStopped: boolean, durationMs: Millis): Word {
+    const { chance, fateOf } = this.#deps;
+    if (isStopped) return { kind: "fail", outcome: stoppedWith({ kind: "shutdown" }, durationMs) };
+    if (chance.flip(0.05)) return { kind: "release", why: "not mine" };
+    const { outcome } = fateOf(`${run}/${task}`, fence);
+    return { kind: outcome.kind === "success" ? "complete" : "fail", outcome: { ...outcome, durationMs } };
+  }
+
+  /** Says it until it is heard, or somebody else has the task. */
+  async #deliver(grant: Grant, word: Word): Promise<void> {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const answer = await this.#report(grant, word);
+      if (answer !== "silence") return;
+      await this.#sleep(this.#deps.chance.span(100, 5_000));
+    }
+  }
+
+  async #report(grant: Grant, word: Word, patience: Millis = PATIENCE): Promise<"on" | "stop" | "lost" | "silence"> {
+    const { front, network } = this.#deps;
+    try {
+      const { stops } = await network.call({
+        client: this.id,
+        life: this.life,
+        what: `${word.kind} ${grant.task}`,
+        handle: (at) => front.report(at, grant, word),
+        patience,
+      });
+      return stops ? "stop" : "on";
+    } catch (error) {
+      if (error instanceof Unreachable) return "silence";
+      this.#expect(error, word.kind);
+      return "lost";
+    }
+  }
+
+  /** The answer, or nothing when none came; whoever is not known any more joins again. */
+  async #call<T>(
+    what: string,
+    handle: (at: SimulatedScheduler) => Promise<T>,
+    wait: Millis = millis(0),
+  ): Promise<{ readonly value: T } | undefined> {
+    const { network } = this.#deps;
+    try {
+      const patience = millis(wait + PATIENCE);
+      return { value: await network.call({ client: this.id, life: this.life, what, handle, patience }) };
+    } catch (error) {
+      if (error instanceof Unreachable) return undefined;
+      const code = this.#expect(error, what);
+      if (code === "SESSION_UNKNOWN" || code === "SESSION_QUARANTINED") await this.#join();
+      await this.#sleep(seconds(2));
+      return undefined;
+    }
+  }
+
+  #expect(error: unknown, what: string): string {
+    const code = error instanceof UserError ? error.code : String(error);
+    if (!EXPECTED.has(code)) this.#deps.violate(`${this.id} was answered ${code} to its ${what}: ${String(error)}`);
+    return code;
+  }
+
+  #sleep(span: Millis): Promise<void> {
+    return new Promise((resolve) => void this.#clock.at(later(this.#clock.now(), span), resolve));
+  }
+}

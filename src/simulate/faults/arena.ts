@@ -1,0 +1,238 @@
+/** The whole simulated world of one seed: who is there, what goes wrong, when it stops, and whether everything then comes to an end. */
+import { type WorkerId, workerId } from "../../domain/ids.ts";
+import { poolOf } from "../../domain/spec.ts";
+import { type Instant, instant, later, type Millis, millis, seconds } from "../../domain/time.ts";
+import { InvariantError } from "../../std/invariant.ts";
+import type { Owner } from "../../store/store.ts";
+import { VirtualClock } from "../clock.ts";
+import type { SeenTask } from "../history/seen.ts";
+import { Agent } from "./agent.ts";
+import { Chance } from "./chance.ts";
+import { Disk, DiskError } from "./disk.ts";
+import { type FateOf, fateOf } from "./fate.ts";
+import { Front } from "./front.ts";
+import type { Grant } from "./grant.ts";
+import { Machine } from "./machine.ts";
+import { Network } from "./network.ts";
+import { People } from "./people.ts";
+import { CAPABILITIES } from "./plans.ts";
+import type { Scenario, SessionDraft } from "./scenario.ts";
+import { SimulatedScheduler } from "./scheduler.ts";
+import { Trace } from "./trace.ts";
+import { Witness } from "./witness.ts";
+
+/** Not the beginning of time, so that nothing is special about it. */
+const START = instant(1_700_000_000_000);
+/** For so long those who hold something from outside may be seen to have been forgiven. */
+const FORGIVING = seconds(60);
+
+export class Arena {
+  readonly scenario: Scenario;
+  readonly clock = new VirtualClock(START);
+  readonly chance: Chance;
+  readonly trace: Trace;
+  readonly witness: Witness;
+  readonly disk: Disk;
+  readonly machine: Machine;
+  readonly network: Network<SimulatedScheduler>;
+  readonly front: Front;
+  readonly people: People;
+  readonly latencies: number[] = [];
+  readonly grants: Grant[] = [];
+  agents: Agent[] = [];
+  schedulers: SimulatedScheduler[] = [];
+  /** From here on nothing goes wrong any more. */
+  isWell = false;
+  /** How far clocks were ever set, in either direction: what was put off by one of them may come that much later. */
+  setOff = 0;
+  readonly #fateOf: FateOf;
+  #boots = 0;
+
+  constructor(scenario: Scenario, keepsTrace: boolean) {
+    const { clock } = this;
+    this.scenario = scenario;
+    this.chance = new Chance(scenario.seed).fork("events");
+    this.trace = new Trace(clock, keepsTrace);
+    const trace = (line: string): void => this.trace.add(line);
+    const violate = (law: string): void => this.witness.violate(law);
+    const { faults } = scenario;
+    this.witness = new Witness({ trace, forgives: (epoch) => this.#forgives(epoch), now: () => clock.now() });
+    this.#fateOf = fateOf(new Chance(scenario.seed).fork("fates"), faults, () => this.isWell);
+    this.disk = new Disk({
+      clock,
+      chance: this.chance.fork("disk"),
+      faults,
+      trace,
+      written: (batch) => this.witness.written(batch),
+      slow: (by) => this.#disturbed(by),
+    });
+    this.machine = new Machine({ clock, fateOf: this.#fateOf, trace, violate });
+    this.network = new Network({
+      clock,
+      chance: this.chance.fork("network"),
+      faults,
+      trace,
+      server: () => this.#server(),
+    });
+    this.front = new Front(this.witness);
+    const pools = Object.keys(scenario.modes);
+    const { network, front, witness } = this;
+    const person = { clock, chance: this.chance.fork("people"), network, front, witness, pools, violate };
+    this.people = new People(person, scenario.plans);
+    for (const draft of scenario.sessions) this.enlist(draft);
+  }
+
+  get elapsed(): Millis {
+    return millis(this.clock.now() - START);
+  }
+
+  after(span: Millis, then: () => void): void {
+    this.clock.at(later(this.clock.now(), span), then);
+  }
+
+  /** Who schedules, as far as anybody knows. */
+  get current(): SimulatedScheduler | undefined {
+    return this.schedulers.findLast(({ life, isReady }) => life.isAlive && isReady);
+  }
+
+  /** A session comes, or comes back knowing nothing of what it was doing. */
+  enlist(draft: SessionDraft): void {
+    const { clock, network, front } = this;
+    const chance = this.chance.fork(`agent ${draft.profile.id} ${this.agents.length}`);
+    const drift = this.scenario.faults.drift ?? 0;
+    const agent = new Agent(draft, {
+      clock,
+      chance,
+      network,
+      front,
+      rate: 1 + (chance.next() - 0.5) * drift,
+      fateOf: this.#fateOf,
+      mode: this.scenario.modes[draft.profile.pool] ?? "pull",
+      violate: (law) => this.witness.violate(law),
+      latency: (span) => this.latencies.push(span),
+      remember: (grant) => this.grants.push(grant),
+    });
+    this.agents.push(agent);
+    agent.start();
+  }
+
+  /** Another scheduler starts. `usurps`: it does not see that the other one lives. */
+  async boot(usurps = false): Promise<void> {
+    const { clock, disk, machine, scenario } = this;
+    const no = ++this.#boots;
+    const chance = this.chance.fork(`scheduler ${no}`);
+    const { drift = 0, back } = scenario.faults;
+    const isSetBack = back !== undefined && !this.isWell && no > 1 && chance.flip(0.5);
+    const offset = isSetBack ? 0 - chance.span(1, 1_800_000 * back) : 0;
+    this.setOff -= offset;
+    const scheduler = new SimulatedScheduler({
+      no,
+      clock,
+      chance,
+      scenario,
+      disk,
+      machine,
+      offset,
+      rate: this.isWell ? 1 : 1 + (chance.next() - 0.5) * drift,
+      lives: (owner) => !usurps && this.#lives(owner),
+      failed: (of, error) => this.#failed(of, error),
+      wake: (target) => this.#wake(target.session),
+      reaches: (session) => this.agents.some(({ id, draft, life }) => id === session && draft.listens && life.isAlive),
+      spawn: async ({ task }) => this.#spawn(task.spec.requires, poolOf(task.spec), task.spec.workspace),
+    });
+    this.schedulers = [...this.schedulers.filter(({ life }) => life.isAlive), scheduler];
+    this.trace.add(`${scheduler.name} boots${offset === 0 ? "" : `, set back by ${-offset} ms`}`);
+    try {
+      if (await scheduler.boot()) return;
+      this.kill(scheduler, "the store is in use");
+    } catch (error) {
+      this.#failed(scheduler, error);
+    }
+  }
+
+  kill(scheduler: SimulatedScheduler, why: string): void {
+    if (!scheduler.life.isAlive) return;
+    this.trace.add(`${scheduler.name} ends: ${why}`);
+    scheduler.kill();
+  }
+
+  /** Somebody who can do whatever is left, for each pool and place that needs it. */
+  callHelp(left: Iterable<SeenTask>): void {
+    for (const { spec } of left) {
+      const pool = poolOf(spec);
+      const { workspace, session } = spec;
+      if (pool === "local") continue;
+      const id = workerId(session ?? `help-${pool}-${workspace ?? ""}`);
+      if (this.agents.some((agent) => agent.id === id && agent.life.isAlive)) continue;
+      this.enlist(helper(id, pool, workspace));
+    }
+  }
+
+  #lives({ process }: Owner): boolean {
+    return this.schedulers.some(({ name, life }) => life.isAlive && name === `scheduler ${process.pid}`);
+  }
+
+  /** Calls reach whoever opened the door last; sometimes one that does not know yet that it is over. */
+  #server(): SimulatedScheduler | undefined {
+    const ready = this.schedulers.filter(({ life, isReady }) => life.isAlive && isReady);
+    return !this.isWell && ready.length > 1 && this.chance.flip(0.3) ? ready[0] : ready.at(-1);
+  }
+
+  #failed(scheduler: SimulatedScheduler, error: unknown): void {
+    const isOurs = error instanceof DiskError || (error as { readonly code?: string }).code === "STATE_BUSY";
+    if (!isOurs) {
+      const kind = error instanceof InvariantError ? "an invariant was broken" : "it failed";
+      const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.witness.violate(`${scheduler.name}: ${kind}: ${told}`);
+    }
+    this.kill(scheduler, String(error));
+  }
+
+  #wake(session: WorkerId): Error | undefined {
+    const { hook } = this.scenario.faults;
+    if (hook !== undefined && !this.isWell && this.chance.flip(hook * 0.6)) return new Error("the hook failed");
+    this.network.tell(session, "wake", () => {
+      for (const agent of this.agents) if (agent.id === session) agent.wake();
+    });
+    return undefined;
+  }
+
+  #spawn(requires: readonly string[], pool: string, workspace: string | undefined): boolean {
+    const { hook } = this.scenario.faults;
+    if (hook !== undefined && this.chance.flip(hook * 0.5)) throw new Error("no worker can be had");
+    if (this.chance.flip(0.5) || !requires.every((each) => (CAPABILITIES as readonly string[]).includes(each))) {
+      return false;
+    }
+    const id = workerId(`spawned-${pool}-${workspace ?? ""}`);
+    if (this.agents.every((agent) => agent.id !== id)) this.enlist(helper(id, pool, workspace));
+    return true;
+  }
+
+  /** A write that takes so long that the next turn may find that everybody should have been heard of. */
+  #disturbed(by: Millis): void {
+    if (by > 4_000) for (const scheduler of this.schedulers) scheduler.slept();
+  }
+
+  #forgives(epoch: number): boolean {
+    const scheduler = this.schedulers.find((each) => each.epoch === epoch);
+    if (scheduler === undefined) return true;
+    const since: Instant = scheduler.sleptAt;
+    return scheduler.clock.now() < later(since, FORGIVING);
+  }
+}
+
+const helper = (id: WorkerId, pool: string, workspace: string | undefined): SessionDraft => ({
+  profile: {
+    id,
+    agent: "helper",
+    pool,
+    capabilities: [...CAPABILITIES],
+    slots: 2,
+    ttl: seconds(20),
+    ...(workspace !== undefined && { workspace }),
+  },
+  listens: false,
+  names: true,
+  isPunctual: false,
+  after: millis(0),
+});

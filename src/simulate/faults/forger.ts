@@ -1,0 +1,32 @@
+/** Somebody who reports on what is not theirs: with a token they made up, or with one of another claim. */
+import { UserError } from "../../domain/errors.ts";
+import { millis, seconds } from "../../domain/time.ts";
+import type { Arena } from "./arena.ts";
+import type { Chance } from "./chance.ts";
+import { Life } from "./life.ts";
+
+const LIFE = new Life();
+
+export function forge(arena: Arena, chance: Chance): void {
+  if (arena.grants.length === 0) return;
+  const grant = chance.pick(arena.grants);
+  const forged = chance.flip(0.5)
+    ? { ...grant, token: `${grant.token.slice(1)}x` }
+    : { ...grant, fence: grant.fence + 1 };
+  const outcome = { kind: "success", durationMs: millis(1) } as const;
+  arena.network
+    .call({
+      client: "forger",
+      life: LIFE,
+      what: "forge",
+      handle: async (at) => {
+        await at.engine.reception.report(forged, { kind: "complete", outcome });
+        arena.witness.violate(`a forged report on ${forged.run}/${forged.task}/${forged.fence} was accepted`);
+      },
+      patience: seconds(10),
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof UserError) || error.code === "TOKEN_WRONG" || error.code === "RUN_UNKNOWN") return;
+      arena.witness.violate(`a forged report was answered ${error.code}`);
+    });
+}

@@ -1,0 +1,125 @@
+/** What callers can ask of a scheduler, and the moment at which each answer is given: from then on it must be true for ever. */
+import { UserError } from "../../domain/errors.ts";
+import type { RunId, TaskId } from "../../domain/ids.ts";
+import type { PauseScope } from "../../domain/pause.ts";
+import type { Run, RunManifest } from "../../domain/run.ts";
+import type { SessionProfile } from "../../domain/session.ts";
+import type { TaskSpec } from "../../domain/spec.ts";
+import type { Millis } from "../../domain/time.ts";
+import type { Granted } from "../../engine/desk.ts";
+import type { Heard, Word } from "../../engine/leases.ts";
+import type { RequestKind } from "../../store/store.ts";
+import type { Grant } from "./grant.ts";
+import type { SimulatedScheduler } from "./scheduler.ts";
+import type { Witness } from "./witness.ts";
+
+export interface Asking {
+  readonly session: string;
+  readonly wait: Millis;
+  readonly key?: string;
+}
+
+export class Front {
+  readonly #witness: Witness;
+
+  constructor(witness: Witness) {
+    this.#witness = witness;
+  }
+
+  async submit(at: SimulatedScheduler, key: string, manifest: RunManifest, specs: readonly TaskSpec[]): Promise<void> {
+    const { reception } = at.engine;
+    const kept = `submit/${key}`;
+    const known = at.submits.get(kept);
+    if (known === undefined && (await reception.recall(kept)) !== undefined)
+      return this.#witness.submitted(manifest.id);
+    const submitted = at.submits.get(kept) ?? this.#submit(at, kept, manifest, specs);
+    await submitted;
+    this.#witness.submitted(manifest.id);
+  }
+
+  async join(at: SimulatedScheduler, profile: SessionProfile): Promise<void> {
+    await at.engine.reception.join(profile);
+    this.#witness.joined(profile, at.epoch);
+  }
+
+  async beat(at: SimulatedScheduler, session: string): Promise<void> {
+    await at.engine.reception.beat(session, undefined);
+  }
+
+  async leave(at: SimulatedScheduler, session: string): Promise<void> {
+    await at.engine.reception.leave(session, "it left");
+  }
+
+  async claim(at: SimulatedScheduler, { session, key, wait }: Asking): Promise<Grant | undefined> {
+    const granted = await at.engine.reception.claim({ session, wait, ...(key !== undefined && { key }) });
+    return granted && this.#given(granted, session, key);
+  }
+
+  async assignment(at: SimulatedScheduler, session: string, wait: Millis): Promise<Grant | undefined> {
+    const granted = await at.engine.reception.assignment({ session, wait });
+    return granted && this.#given(granted, session, undefined);
+  }
+
+  async report(at: SimulatedScheduler, grant: Omit<Grant, "ttl">, word: Word): Promise<{ readonly stops: boolean }> {
+    const wasStopping = this.#witness.isStopping(grant);
+    const heard: Heard = await at.engine.reception.report(grant, word).catch((error: unknown) => {
+      this.#witness.refused(grant, at, error);
+      throw error;
+    });
+    this.#witness.heard(grant, word, heard, { wasStopping, epoch: at.epoch });
+    return { stops: heard.held?.stopping !== undefined };
+  }
+
+  async hold(at: SimulatedScheduler, scope: PauseScope, by: string): Promise<void> {
+    await at.engine.reception.hold(scope, { by });
+    this.#witness.done(by);
+  }
+
+  async drain(at: SimulatedScheduler, scope: PauseScope, by: string, wait: Millis): Promise<void> {
+    await at.engine.reception.drain(scope, { by }, wait);
+    this.#witness.done(by);
+  }
+
+  async letGo(at: SimulatedScheduler, scope: PauseScope, by: string): Promise<void> {
+    if (await at.engine.reception.letGo(scope, { by })) this.#witness.done(by);
+  }
+
+  async edit(at: SimulatedScheduler, run: RunId, task: TaskId, changes: Partial<TaskSpec>, by: string): Promise<void> {
+    const found = at.engine.world.findRun(run);
+    const no = found?.graph.find(task);
+    if (found === undefined || no === undefined) return;
+    await at.engine.reception.edit(found, found.tasks[no] as (typeof found.tasks)[number], changes, { by });
+    this.#witness.done(by);
+  }
+
+  async ask(
+    at: SimulatedScheduler,
+    kind: RequestKind,
+    run: RunId,
+    task: TaskId | undefined,
+    by: string,
+  ): Promise<void> {
+    if (at.engine.world.findRun(run) === undefined) throw new UserError("RUN_UNKNOWN", `There is no run "${run}"`);
+    const asked = { kind, run, by, at: at.clock.now(), ...(task !== undefined && { task }) };
+    await at.store.request(asked);
+    await at.engine.takeRequests();
+    this.#witness.asked(kind, run, task);
+  }
+
+  async #submit(at: SimulatedScheduler, kept: string, manifest: RunManifest, specs: readonly TaskSpec[]): Promise<Run> {
+    const stamped = { ...manifest, submittedAt: at.clock.now() };
+    const made = at.engine.submit(stamped, specs, kept);
+    at.submits.set(kept, made);
+    try {
+      return await made;
+    } finally {
+      at.submits.delete(kept);
+    }
+  }
+
+  #given({ run, task, fence, token, ttl }: Granted, session: string, key: string | undefined): Grant {
+    const grant = { run: run.manifest.id, task: task.spec.id, fence, token, ttl };
+    this.#witness.granted(grant, session, key);
+    return grant;
+  }
+}

@@ -1,0 +1,12 @@
+/** The right to work on a task, as its holder knows it. */
+import type { RunId, TaskId } from "../../domain/ids.ts";
+import type { Millis } from "../../domain/time.ts";
+
+export interface Grant {
+  readonly run: RunId;
+  readonly task: TaskId;
+  readonly fence: number;
+  readonly token: string;
+  /** 0 when it is over already. */
+  readonly ttl: Millis;
+}

@@ -1,0 +1,168 @@
+/** This machine's processes: they outlive the scheduler that started them, end as their fate says, and are found again by the next. */
+import type { Outcome } from "../../domain/outcome.ts";
+import type { StopReason } from "../../domain/task.ts";
+import { type Instant, later, type Millis, millis } from "../../domain/time.ts";
+import type { Timer } from "../../effects/clock.ts";
+import type { Attempt, Executor, Handle, Watch } from "../../execute/executor.ts";
+import type { VirtualClock } from "../clock.ts";
+import { type Fate, type FateOf, stoppedWith } from "./fate.ts";
+import type { Life } from "./life.ts";
+
+interface Watcher {
+  readonly life: Life;
+  readonly watch: Watch;
+  readonly tell: (outcome: Outcome) => void;
+}
+
+interface Process {
+  readonly attempt: Attempt;
+  readonly fate: Fate;
+  readonly startedAt: Instant;
+  readonly pid: number;
+  watchers: Watcher[];
+  end: Timer | undefined;
+  isStarted: boolean;
+  outcome: Outcome | undefined;
+  stopping: StopReason | undefined;
+  /** Nothing of it is known any more. */
+  isForgotten: boolean;
+}
+
+export interface MachineDeps {
+  readonly clock: VirtualClock;
+  readonly fateOf: FateOf;
+  readonly trace: (line: string) => void;
+  readonly violate: (law: string) => void;
+}
+
+export class Machine {
+  readonly #deps: MachineDeps;
+  readonly #processes = new Map<string, Process>();
+  #pids = 0;
+
+  constructor(deps: MachineDeps) {
+    this.#deps = deps;
+  }
+
+  /** Attempts that run now. */
+  get living(): readonly string[] {
+    return [...this.#processes].filter(([, { outcome }]) => outcome === undefined).map(([name]) => name);
+  }
+
+  /** What one scheduler sees of it. */
+  open(life: Life): Executor {
+    return {
+      start: (attempt, watch) => this.#start(attempt, watch, life),
+      adopt: (attempt, _, watch) => life.pass(this.#adopt(attempt, watch, life)),
+      sweep: () => life.pass(this.#sweep()),
+      [Symbol.asyncDispose]: async () => {},
+    };
+  }
+
+  /** Leaves no trace of some of what nobody watches. */
+  vanish(isGone: () => boolean): void {
+    for (const [name, process] of this.#processes) {
+      const isWatched = process.watchers.some(({ life }) => life.isAlive);
+      if (process.outcome !== undefined || isWatched || !isGone()) continue;
+      this.#deps.trace(`${name} vanished`);
+      process.end?.cancel();
+      process.outcome = { kind: "lost", durationMs: millis(0) };
+      process.isForgotten = true;
+    }
+  }
+
+  #start(attempt: Attempt, watch: Watch, life: Life): Handle {
+    const name = nameOf(attempt);
+    const told = Promise.withResolvers<Outcome>();
+    // A process that has died already does not start anything.
+    if (!life.isAlive) return { outcome: told.promise, stop: () => {} };
+    this.#refuseDouble(attempt, name);
+    const { clock, fateOf } = this.#deps;
+    const fate = fateOf(`${attempt.run}/${attempt.task}`, attempt.fence);
+    const process: Process = {
+      attempt,
+      fate,
+      startedAt: clock.now(),
+      pid: ++this.#pids,
+      watchers: [{ life, watch, tell: told.resolve }],
+      end: undefined,
+      isStarted: false,
+      outcome: undefined,
+      stopping: undefined,
+      isForgotten: false,
+    };
+    this.#processes.set(name, process);
+    this.#begin(process);
+    return { outcome: told.promise, stop: (reason, grace) => this.#stop(process, reason, grace) };
+  }
+
+  #refuseDouble({ run, task }: Attempt, name: string): void {
+    const prefix = `${run}/${task}/`;
+    for (const [other, { outcome }] of this.#processes) {
+      if (outcome !== undefined || !other.startsWith(prefix)) continue;
+      this.#deps.violate(`${name} is started while ${other} still runs`);
+    }
+  }
+
+  #begin(process: Process): void {
+    const { clock } = this.#deps;
+    const { fate } = process;
+    if (fate.outcome.kind !== "spawn") {
+      clock.at(later(clock.now(), fate.toStart), () => {
+        if (process.outcome !== undefined) return;
+        process.isStarted = true;
+        for (const watcher of process.watchers) tellStarted(process, watcher);
+      });
+    }
+    if (fate.hangs) return;
+    process.end = clock.at(later(clock.now(), millis(fate.toStart + fate.lasts)), () =>
+      this.#finish(process, { ...fate.outcome, durationMs: fate.lasts }),
+    );
+  }
+
+  #finish(process: Process, outcome: Outcome): void {
+    if (process.outcome !== undefined) return;
+    process.end?.cancel();
+    process.outcome = outcome;
+    this.#deps.trace(`${nameOf(process.attempt)} ended: ${outcome.kind}`);
+    for (const { life, tell } of process.watchers) life.enter(() => tell(outcome));
+  }
+
+  #stop(process: Process, reason: StopReason, grace: Millis): void {
+    if (process.outcome !== undefined) return;
+    const { clock } = this.#deps;
+    const first = process.stopping ?? reason;
+    process.stopping = first;
+    const delay = process.fate.isStubborn ? grace : millis(Math.min(grace, process.fate.toStop));
+    const durationMs = millis(clock.now() - process.startedAt);
+    clock.at(later(clock.now(), delay), () => this.#finish(process, stoppedWith(first, durationMs)));
+  }
+
+  async #adopt(attempt: Attempt, watch: Watch, life: Life): Promise<Handle | undefined> {
+    const found = this.#processes.get(nameOf(attempt));
+    if (found === undefined || found.isForgotten) return undefined;
+    const told = Promise.withResolvers<Outcome>();
+    const watcher: Watcher = { life, watch, tell: told.resolve };
+    found.watchers = [...found.watchers.filter((each) => each.life.isAlive), watcher];
+    if (found.isStarted) tellStarted(found, watcher);
+    if (found.outcome !== undefined) told.resolve(found.outcome);
+    return { outcome: told.promise, stop: (reason, grace) => this.#stop(found, reason, grace) };
+  }
+
+  async #sweep(): Promise<number> {
+    let swept = 0;
+    for (const process of this.#processes.values()) {
+      if (process.watchers.some(({ life }) => life.isAlive)) continue;
+      if (process.outcome === undefined) swept++;
+      this.#finish(process, { kind: "shutdown", durationMs: millis(0) });
+      process.isForgotten = true;
+    }
+    return swept;
+  }
+}
+
+function tellStarted({ pid, startedAt }: Process, { life, watch }: Watcher): void {
+  life.enter(() => watch.started({ pid, startTime: String(startedAt), bootId: "boot" }));
+}
+
+const nameOf = ({ run, task, fence }: Attempt): string => `${run}/${task}/${fence}`;

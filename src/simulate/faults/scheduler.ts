@@ -1,0 +1,177 @@
+/** One scheduler process: the real engine and the real cycle around what is simulated, wired as the daemon wires them. */
+import type { Event } from "../../domain/event.ts";
+import type { Run } from "../../domain/run.ts";
+import { poolOf } from "../../domain/spec.ts";
+import type { Task } from "../../domain/task.ts";
+import { type Instant, instant, seconds } from "../../domain/time.ts";
+import type { Secrets } from "../../effects/random.ts";
+import type { Cycle } from "../../engine/cycle.ts";
+import type { Pending, WakeTarget } from "../../engine/cycle-port.ts";
+import { Engine } from "../../engine/engine.ts";
+import type { Attempt } from "../../execute/executor.ts";
+import type { Owner, Store } from "../../store/store.ts";
+import type { VirtualClock } from "../clock.ts";
+import type { Chance } from "./chance.ts";
+import type { Disk } from "./disk.ts";
+import { Life, OwnClock } from "./life.ts";
+import type { Machine } from "./machine.ts";
+import { CAPACITY } from "./plans.ts";
+import type { Scenario } from "./scenario.ts";
+
+export interface SchedulerDeps {
+  readonly no: number;
+  readonly clock: VirtualClock;
+  readonly offset: number;
+  readonly rate: number;
+  readonly chance: Chance;
+  readonly scenario: Scenario;
+  readonly disk: Disk;
+  readonly machine: Machine;
+  /** Whether the owner on record is taken to be alive. */
+  readonly lives: (owner: Owner) => boolean;
+  /** It cannot go on, and ends. */
+  readonly failed: (scheduler: SimulatedScheduler, error: unknown) => void;
+  readonly wake: (target: WakeTarget) => Error | undefined;
+  readonly reaches: (session: string) => boolean;
+  readonly spawn: (pending: Pending) => Promise<boolean>;
+}
+
+/** What may give a session something to do. */
+const CAUSES: ReadonlySet<Event["kind"]> = new Set<Event["kind"]>([
+  "run_submitted",
+  "succeeded",
+  "failed",
+  "retried",
+  "expired",
+  "released",
+  "requeued",
+  "approved",
+  "edited",
+  "offer_ended",
+  "session_joined",
+  "session_changed",
+  "resumed",
+]);
+
+export class SimulatedScheduler {
+  readonly name: string;
+  readonly life = new Life();
+  readonly clock: OwnClock;
+  readonly store: Store;
+  readonly #deps: SchedulerDeps;
+  engine!: Engine;
+  cycle!: Cycle;
+  epoch = 0;
+  /** It has taken everything up, and answers calls. */
+  isReady = false;
+  /** When it last may have missed that others live. */
+  sleptAt: Instant = instant(0);
+  /** Submits that are under way, by their key. */
+  readonly submits = new Map<string, Promise<Run>>();
+
+  constructor(deps: SchedulerDeps) {
+    this.#deps = deps;
+    this.name = `scheduler ${deps.no}`;
+    this.clock = new OwnClock(deps.clock, this.life, deps.offset, deps.rate);
+    this.store = deps.disk.open(this.life);
+  }
+
+  /** Takes the store over, and everything that others have left. False when somebody else has it. */
+  async boot(): Promise<boolean> {
+    const { machine, lives, failed, no, chance } = this.#deps;
+    const owner: Owner = {
+      process: { pid: no, startTime: "0", bootId: "boot" },
+      host: "host",
+      command: this.name,
+      since: this.clock.now(),
+      workers: this.#deps.scenario.workers.length,
+      capacity: CAPACITY,
+    };
+    const acquired = await this.store.acquire(owner, lives);
+    if (!acquired.ok) return false;
+    this.epoch = acquired.value;
+    const executor = machine.open(this.life);
+    this.engine = new Engine({
+      store: this.store,
+      epoch: this.epoch,
+      clock: this.clock,
+      secrets: secretsOf(chance),
+      executor,
+      attemptOf,
+      options: this.#options(),
+    });
+    this.engine.failed.catch((error: unknown) => this.life.enter(() => failed(this, error)));
+    await this.engine.open();
+    this.cycle = this.#cycle();
+    const unfinished = (await this.store.runs()).filter(({ status }) => status.state !== "finished");
+    await this.engine.resumeAll(unfinished.map((run) => run.no));
+    await executor.sweep();
+    await this.engine.takeRequests();
+    this.cycle.start();
+    this.isReady = true;
+    return true;
+  }
+
+  /** Has the clock set forward: whoever could not be heard meanwhile is forgiven. */
+  slept(): void {
+    this.sleptAt = this.clock.now();
+  }
+
+  kill(): void {
+    this.life.end();
+    this.isReady = false;
+  }
+
+  #options() {
+    const { workers, modes, settings } = this.#deps.scenario;
+    const { leaseTtl, heartbeat, ack, grace, policy, isPressed } = settings;
+    return {
+      workers,
+      capacity: CAPACITY,
+      capabilities: [],
+      leaseTtl,
+      heartbeat,
+      ack,
+      grace,
+      policy,
+      modes,
+      forgets: true,
+      patience: { dispatches: 4, wait: seconds(20) },
+      ...(isPressed && { pressure: { depth: 60, thresholds: [0.1, 0.2, 0.3] } as const }),
+    };
+  }
+
+  #cycle(): Cycle {
+    const { engine } = this;
+    const { wake, reaches, spawn, scenario } = this.#deps;
+    const { offer, cooldown, starvingAge } = scenario.settings;
+    const cycle = engine.cycle({
+      waker: { wake: async (targets) => targets.map(wake) },
+      spawn,
+      reaches: ({ profile }) => reaches(profile.id),
+      options: { offer, cooldown, starvingAge },
+    });
+    engine.listen((events) => {
+      if (engine.world.sessions.size > 0 && events.some(({ kind }) => CAUSES.has(kind))) cycle.nudge();
+    });
+    return cycle;
+  }
+}
+
+/** Secrets that are the same whenever the seed is. */
+function secretsOf(chance: Chance): Secrets {
+  let count = 0;
+  const mark = chance.whole(0, 2 ** 30);
+  return { token: () => `${mark}.${++count}`, seed: () => mark, suffix: () => String(++count) };
+}
+
+const attemptOf = ({ manifest: { id } }: Run, { spec, attempt }: Task): Attempt => ({
+  run: id,
+  task: spec.id,
+  fence: attempt,
+  command: { shell: poolOf(spec) },
+  cwd: "/",
+  env: {},
+  priority: spec.priority,
+  log: "",
+});

@@ -1,0 +1,123 @@
+/** One seed from the beginning to the end: its history, and every law that was broken in it. The same seed, the same bytes. */
+import { createHash } from "node:crypto";
+import { type Instant, later, type Millis, millis, seconds } from "../../domain/time.ts";
+import { isEnded } from "../history/seen.ts";
+import { Arena } from "./arena.ts";
+import { livenessLaws } from "./liveness.ts";
+import { calm, startMischief } from "./mischief.ts";
+import { rowLaws } from "./row-laws.ts";
+import { type Limits, type Scenario, scenarioOf } from "./scenario.ts";
+
+export interface Trial {
+  readonly seed: number;
+  readonly scenario: Scenario;
+  /** Every law that was broken, in the order it was seen. */
+  readonly violations: readonly string[];
+  /** Of everything that happened and everything that was written. */
+  readonly digest: string;
+  /** How long it took, on virtual time. */
+  readonly lasted: Millis;
+  readonly events: number;
+  readonly claims: number;
+  readonly tasks: number;
+  /** Tasks that were acknowledged and have come to no end. */
+  readonly lost: number;
+  readonly waits: readonly number[];
+  readonly latencies: readonly number[];
+  /** What happened, line by line, when it was asked for. */
+  readonly trace: readonly string[];
+}
+
+const LOOK_EVERY = seconds(10);
+const RESTART_MAX = 5_000;
+
+export async function tryOut(seed: number, limits: Limits = {}, keepsTrace = false): Promise<Trial> {
+  const scenario = scenarioOf(seed, limits);
+  const arena = new Arena(scenario, keepsTrace);
+  const { clock, witness } = arena;
+  const isBroken = (): boolean => witness.violations.length > 0;
+  supervise(arena);
+  startMischief(arena);
+  const wellAt = later(clock.now(), scenario.span);
+  clock.at(wellAt, () => {
+    calm(arena);
+    lookAfter(arena, wellAt);
+  });
+  await clock.run(() => isBroken() || (arena.isWell && hasEnded(arena)));
+  if (!isBroken() && !hasEnded(arena)) witness.violate("time stands still, and not everything has ended");
+  if (!isBroken()) await inspect(arena);
+  return judge(arena);
+}
+
+/** Whoever looks after the machine: a scheduler that is gone is started again. */
+function supervise(arena: Arena): void {
+  const chance = arena.chance.fork("supervisor");
+  const look = (): void => {
+    if (arena.isWell) endReplaced(arena);
+    if (arena.schedulers.every(({ life }) => !life.isAlive)) void arena.boot();
+    arena.after(arena.isWell ? seconds(1) : chance.span(50, RESTART_MAX), look);
+  };
+  look();
+}
+
+/** One that has nothing to write does not notice that another one has the store: somebody has to look after it. */
+function endReplaced(arena: Arena): void {
+  for (const scheduler of arena.schedulers) {
+    if (scheduler.isReady && scheduler.epoch < arena.disk.epoch) arena.kill(scheduler, "it was replaced");
+  }
+}
+
+function lookAfter(arena: Arena, wellAt: Instant): void {
+  const { witness, clock, people } = arena;
+  const sinceWell = millis(clock.now() - wellAt);
+  for (const law of livenessLaws(arena, sinceWell)) witness.violate(law);
+  people.clearUp();
+  arena.callHelp(witness.checker.unfinished());
+  arena.after(LOOK_EVERY, () => lookAfter(arena, wellAt));
+}
+
+function hasEnded({ people, witness, scenario }: Arena): boolean {
+  if (!people.haveSubmitted || witness.checker.runs.size < scenario.plans.length) return false;
+  for (const { state } of witness.checker.runs.values()) if (state !== "finished") return false;
+  return true;
+}
+
+/** What is left when everything has ended: nothing that runs, and rows that say what the history says. */
+async function inspect(arena: Arena): Promise<void> {
+  const { witness, machine, disk } = arena;
+  for (const name of machine.living) witness.violate(`${name} still runs, and everything has ended`);
+  for (const { no } of await disk.store.runs()) {
+    const stored = await disk.store.load(no);
+    if (stored === undefined) witness.violate(`run ${no} is listed, and cannot be read`);
+    for (const row of stored?.tasks ?? []) {
+      for (const law of rowLaws(row, witness.checker.task(no, row.task))) witness.violate(law);
+    }
+  }
+  const events = await disk.store.events({});
+  if (events.length !== witness.checker.seq)
+    witness.violate(`${events.length} events are kept, of ${witness.checker.seq}`);
+}
+
+async function judge(arena: Arena): Promise<Trial> {
+  const { witness, scenario, trace, latencies, disk } = arena;
+  for (const scheduler of arena.schedulers) arena.kill(scheduler, "the end");
+  const ledger = createHash("sha256")
+    .update(JSON.stringify(await disk.store.events({})))
+    .digest("hex");
+  trace.add(`ledger ${ledger}`);
+  const tasks = [...witness.checker.runs.values()].flatMap((run) => run.tasks);
+  return {
+    seed: scenario.seed,
+    scenario,
+    violations: witness.violations,
+    digest: trace.digest(),
+    lasted: arena.elapsed,
+    events: witness.events,
+    claims: witness.claims,
+    tasks: tasks.length,
+    lost: tasks.filter((task) => !isEnded(task)).length,
+    waits: witness.waits,
+    latencies,
+    trace: trace.lines,
+  };
+}

@@ -1,0 +1,229 @@
+/**
+ * Sees everything that is written and everything that is answered, and holds them against each other and against the laws. It is the
+ * only part of the simulation that may say that something is wrong with the program.
+ */
+import { UserError } from "../../domain/errors.ts";
+import { type Event, isTaskEvent } from "../../domain/event.ts";
+import type { RunId } from "../../domain/ids.ts";
+import type { RunNo } from "../../domain/run.ts";
+import type { SessionProfile } from "../../domain/session.ts";
+import type { Instant } from "../../domain/time.ts";
+import type { Heard, Word } from "../../engine/leases.ts";
+import type { Batch, RequestKind } from "../../store/store.ts";
+import { HistoryChecker } from "../history/checker.ts";
+import { isEnded, isHeld, type SeenRun, type SeenTask, type SubmittedPlan } from "../history/seen.ts";
+import type { Grant } from "./grant.ts";
+import { CAPACITY } from "./plans.ts";
+import { rowLaws } from "./row-laws.ts";
+import type { SimulatedScheduler } from "./scheduler.ts";
+
+export interface WitnessDeps {
+  readonly trace: (line: string) => void;
+  /** Whether the scheduler of this epoch may just have forgiven those it could not hear. */
+  readonly forgives: (epoch: number) => boolean;
+  /** The time as it truly is. */
+  readonly now: () => Instant;
+}
+
+/** What became of a claim, by the word of the ledger. */
+const END_WORDS: Readonly<Record<"complete" | "fail" | "release", ReadonlySet<string>>> = {
+  complete: new Set(["succeeded", "cancelled"]),
+  fail: new Set(["failed", "retried", "parked", "cancelled", "expired"]),
+  release: new Set(["released", "cancelled"]),
+};
+
+export class Witness {
+  readonly checker: HistoryChecker;
+  readonly #deps: WitnessDeps;
+  readonly #plans = new Map<RunNo, SubmittedPlan>();
+  readonly #runs = new Map<RunId, RunNo>();
+  /** Who was given each claim, and how it ended. */
+  readonly #claims = new Map<string, { readonly worker: string; end: string | undefined }>();
+  readonly #grants = new Map<string, string>();
+  readonly #accepted = new Set<string>();
+  readonly #asked = new Set<string>();
+  /** Of whoever wrote last. */
+  #epoch = 0;
+  readonly violations: string[] = [];
+  /** How long tasks waited until they were given out. */
+  readonly waits: number[] = [];
+  events = 0;
+  claims = 0;
+  /** When anything last happened to a task. */
+  movedAt: Instant = 0 as Instant;
+
+  constructor(deps: WitnessDeps) {
+    this.#deps = deps;
+    this.checker = new HistoryChecker({
+      planOf: (run) => this.#plans.get(run),
+      capacity: CAPACITY,
+      seesRenewals: true,
+    });
+  }
+
+  violate(law: string): void {
+    this.#deps.trace(`BROKEN: ${law}`);
+    this.violations.push(law);
+  }
+
+  run(id: RunId): SeenRun | undefined {
+    const no = this.#runs.get(id);
+    return no === undefined ? undefined : this.checker.runs.get(no);
+  }
+
+  /** The store has it. */
+  written(batch: Batch): void {
+    for (const { run, manifest, specs } of batch.submitted) {
+      if (this.#runs.has(manifest.id)) this.violate(`${manifest.id} was submitted twice`);
+      this.#plans.set(run, { manifest, specs });
+      this.#runs.set(manifest.id, run);
+    }
+    const { checker } = this;
+    this.#epoch = batch.epoch;
+    checker.forgives = batch.events.some(({ kind }) => kind === "run_reopened") || this.#deps.forgives(batch.epoch);
+    for (const event of batch.events) this.#see(event);
+    for (const { row } of batch.tasks) {
+      for (const law of rowLaws(row, checker.task(row.run, row.task))) this.violate(law);
+    }
+    for (const law of checker.broken.splice(0)) this.violate(law);
+  }
+
+  submitted(id: RunId): void {
+    if (this.run(id) === undefined) this.violate(`${id} was acknowledged, and is not in the ledger`);
+  }
+
+  /** One that does not know yet that it was replaced may say so of somebody it knew, which tells nobody anything new. */
+  joined({ id }: SessionProfile, epoch: number): void {
+    if (epoch >= this.#epoch && !this.checker.sessions.has(id))
+      this.violate(`session ${id} was let in, and is not in the ledger`);
+  }
+
+  granted(grant: Grant, session: string, key: string | undefined): void {
+    const name = claimName(grant);
+    const claim = this.#claims.get(name);
+    this.#deps.trace(`granted ${name} to ${session}`);
+    if (claim === undefined) return this.violate(`${session} was given ${name}, which is not in the ledger`);
+    if (claim.worker !== session) this.violate(`${session} was given ${name}, which ${claim.worker} has`);
+    if (key === undefined) return;
+    const before = this.#grants.get(`${session} ${key}`);
+    if (before !== undefined && before !== name)
+      this.violate(`${session} was given ${before} and ${name} for the same claim`);
+    this.#grants.set(`${session} ${key}`, name);
+  }
+
+  /** Whether the ledger says that the holder has to stop. */
+  isStopping(grant: Omit<Grant, "ttl" | "token">): boolean {
+    const task = this.#taskOf(grant);
+    return task !== undefined && isHeld(task) && task.attempt === grant.fence && task.stopping;
+  }
+
+  heard(grant: Omit<Grant, "ttl">, word: Word, heard: Heard, when: { wasStopping: boolean; epoch: number }): void {
+    const name = claimName(grant);
+    const end = this.#claims.get(name)?.end;
+    this.#deps.trace(`heard ${word.kind} of ${name}${heard.repeated ? " again" : ""}`);
+    if (word.kind === "complete" || word.kind === "fail" || word.kind === "release") {
+      if (end === undefined || !END_WORDS[word.kind].has(end)) {
+        this.violate(`${word.kind} of ${name} was accepted, and the ledger says ${end ?? "nothing"}`);
+      }
+      if (heard.repeated) return;
+      if (this.#accepted.has(name)) this.violate(`the end of ${name} was accepted twice`);
+      this.#accepted.add(name);
+      return;
+    }
+    const { held } = heard;
+    if (held === undefined) return this.violate(`${word.kind} of ${name} was accepted, and nobody holds it`);
+    // One that does not know yet that it was replaced can say what it knew, as long as that changes nothing.
+    if (when.epoch !== this.#epoch) return;
+    if (when.wasStopping && held.stopping === undefined && end === undefined)
+      this.violate(`the holder of ${name} was not told to stop`);
+    const task = this.#taskOf(grant);
+    const deadline = task?.attempt === grant.fence ? task.deadline : undefined;
+    if (deadline !== undefined && held.lease.deadline > deadline && end === undefined) {
+      this.violate(`${name} was promised until ${held.lease.deadline}, and the store says ${deadline}`);
+    }
+  }
+
+  /** Whoever reports under the current claim before its deadline is over is heard. */
+  refused(
+    grant: Omit<Grant, "ttl">,
+    { epoch, clock }: Pick<SimulatedScheduler, "epoch" | "clock">,
+    error: unknown,
+  ): void {
+    const task = this.#taskOf(grant);
+    const isLost = error instanceof UserError && error.code === "LEASE_LOST";
+    if (!isLost || epoch !== this.#epoch || task?.deadline === undefined) return;
+    if (task.attempt === grant.fence && isHeld(task) && clock.now() <= task.deadline) {
+      this.violate(
+        `the holder of ${claimName(grant)} was refused ${task.deadline - clock.now()} ms before its lease ran out`,
+      );
+    }
+  }
+
+  /** Something that was asked for under a name of its own was acknowledged. */
+  done(by: string): void {
+    if (!this.#asked.has(by)) this.violate(`what ${by} asked for was acknowledged, and is not in the ledger`);
+  }
+
+  asked(kind: RequestKind, id: RunId, task: string | undefined): void {
+    if (kind !== "cancel") return;
+    const run = this.run(id);
+    if (run === undefined || run.state === "finished") return;
+    if (task === undefined) {
+      if (!run.cancelling) this.violate(`the cancelling of ${id} was acknowledged, and is not in the ledger`);
+      return;
+    }
+    const found = run.byId.get(task);
+    if (found !== undefined && !isEnded(found) && !found.cancelAsked) {
+      this.violate(`the cancelling of ${id}/${task} was acknowledged, and it is ${found.state}`);
+    }
+  }
+
+  #see(event: Event): void {
+    this.events++;
+    if (event.kind !== "lease_renewed") this.#deps.trace(lineOf(event));
+    if ("asked" in event) this.#asked.add(event.asked.by);
+    if (isTaskEvent(event)) this.#follow(event);
+    this.checker.add(event);
+  }
+
+  #follow(event: Extract<Event, { readonly task: number }>): void {
+    const run = this.checker.runs.get(event.run);
+    const spec = run?.tasks[event.task]?.spec;
+    if (run === undefined || spec === undefined) return;
+    const name = `${run.manifest.id}/${spec.id}/${event.attempt}`;
+    if (event.kind === "claimed") {
+      if (this.#claims.has(name)) this.violate(`${name} was claimed twice`);
+      this.#claims.set(name, { worker: event.worker, end: undefined });
+      this.waits.push(event.evidence.waitedMs);
+      this.claims++;
+    }
+    if (ENDS.has(event.kind)) {
+      const claim = this.#claims.get(name);
+      if (claim !== undefined) claim.end ??= event.kind;
+    }
+    if (event.kind !== "lease_renewed") this.movedAt = this.#deps.now();
+  }
+
+  #taskOf({ run, task }: Pick<Grant, "run" | "task">): SeenTask | undefined {
+    return this.run(run)?.byId.get(task);
+  }
+}
+
+const ENDS: ReadonlySet<string> = new Set([
+  "succeeded",
+  "failed",
+  "retried",
+  "expired",
+  "released",
+  "parked",
+  "cancelled",
+]);
+
+const claimName = ({ run, task, fence }: Pick<Grant, "run" | "task" | "fence">): string => `${run}/${task}/${fence}`;
+
+function lineOf(event: Event): string {
+  const place = "task" in event ? ` ${event.run}/${event.task}#${event.attempt}` : event.run > 0 ? ` ${event.run}` : "";
+  const worker = "worker" in event ? ` ${event.worker}` : "session" in event ? ` ${event.session}` : "";
+  const outcome = "outcome" in event && typeof event.outcome === "object" ? ` ${event.outcome.kind}` : "";
+  return `#${event.seq} ${event.kind}${place}${worker}${outcome} @${event.at}`;
+}

@@ -1,0 +1,170 @@
+/** Each law of a history, broken once: whoever checks must say so. */
+import { describe, expect, test } from "vitest";
+import { task } from "../../../test/rig/builders.ts";
+import { type SpecSketch, Story } from "../../../test/rig/story.ts";
+import type { Event } from "../../domain/event.ts";
+import { workerId } from "../../domain/ids.ts";
+import type { RunManifest } from "../../domain/run.ts";
+import { seconds } from "../../domain/time.ts";
+import { openMemoryStore } from "../../store/memory/store.ts";
+import { HistoryChecker, type HistoryFacts } from "./checker.ts";
+import { brokenLaws } from "./offline.ts";
+
+/** What is wrong with the story, told with whatever was done to its events. */
+function broken(
+  story: Story,
+  change: (events: Event[]) => Event[] = (events) => events,
+  facts: Partial<HistoryFacts> = {},
+) {
+  const { manifest, tasks } = story.run;
+  const specs = tasks.map(({ spec }) => spec);
+  const checker = new HistoryChecker({ planOf: () => ({ manifest, specs }), ...facts });
+  for (const event of change([...story.events])) checker.add(event);
+  return checker.broken;
+}
+
+const plan = (tasks: Record<string, SpecSketch>, manifest: Partial<RunManifest> = {}) => new Story(tasks, manifest);
+/** The last event of this kind, a second time, where it fits in by its numbers. */
+const again = (kind: Event["kind"]) => (events: Event[]) => {
+  const last = events.at(-1) as Event;
+  const found = events.findLast((event) => event.kind === kind) as Event & { version: number };
+  const version = Math.max(...events.filter((event) => "version" in event).map((event) => event.version));
+  return [...events, { ...found, seq: last.seq + 1, version: version + 1 } as Event];
+};
+
+describe("a history in which nothing is wrong", () => {
+  test("breaks no law", () => {
+    const story = plan({ a: {}, b: { needs: ["a"], retry: { ...task("x").retry, attempts: 2 } } });
+    story.start("a").pass(1).succeed("a").start("b").pass(1).retry("b", 5).pass(5).start("b").succeed("b");
+    expect(broken(story.ofRun({ kind: "run_finished", outcome: "succeeded" }))).toEqual([]);
+  });
+});
+
+describe("a checker notices", () => {
+  test("that an event is missing", () => {
+    const story = plan({ a: {} }).start("a").succeed("a");
+    const laws = broken(story, (events) => events.filter(({ kind }) => kind !== "started"));
+    expect(laws[0]).toContain("follows 2");
+    expect(laws[1]).toContain("version 3 follows 1");
+  });
+
+  test("that a fence is used twice", () => {
+    const story = plan({ a: {} }).start("a");
+    const laws = broken(story, again("claimed"));
+    expect(laws).toEqual(expect.arrayContaining([expect.stringContaining("claim 1 follows claim 1")]));
+    expect(laws).toEqual(expect.arrayContaining([expect.stringContaining("local/1 has it already")]));
+  });
+
+  test("that a task ends a second time", () => {
+    const story = plan({ a: {} }).start("a").succeed("a");
+    expect(broken(story, again("succeeded"))[0]).toContain("it had succeeded");
+  });
+
+  test("that a report is taken under an old claim", () => {
+    const story = plan({ a: {} }).start("a").retry("a", 0).start("a").succeed("a");
+    const old = (events: Event[]) =>
+      events.map((event) => (event.kind === "succeeded" ? { ...event, attempt: 1 } : event));
+    expect(broken(story, old)).toEqual(
+      expect.arrayContaining([expect.stringContaining("claim 1 is not the current one")]),
+    );
+  });
+
+  test("that a task goes before what it needs", () => {
+    const story = plan({ a: {}, b: { needs: ["a"] } })
+      .start("a")
+      .succeed("a")
+      .start("b");
+    const early = (events: Event[]) => renumbered(events.filter((event) => !("task" in event && event.task === 0)));
+    expect(broken(story, early)[0]).toContain("it needs a, which is waiting");
+  });
+
+  test("that more is given out than there is", () => {
+    const story = plan({ a: { resources: { gpu: 1 } }, b: { resources: { gpu: 1 } } });
+    story.start("a", "local/1").start("b", "local/2");
+    expect(broken(story, undefined, { capacity: { gpu: 1 } })[0]).toContain("2 of 1 gpu of this machine");
+    expect(broken(story, undefined, { capacity: { gpu: 2 } })).toEqual([]);
+  });
+
+  test("that a plan's own capacity and rate are exceeded", () => {
+    const rates = { tokens: { amount: 5, per: seconds(10) } };
+    const story = plan(
+      { a: { resources: { claude: 1, tokens: 5 } }, b: { resources: { claude: 1, tokens: 5 } } },
+      { resources: { claude: 1 }, rates },
+    );
+    story.start("a", "local/1").start("b", "local/2");
+    expect(broken(story)[0]).toContain("2 of 1 claude of run 1");
+    expect(broken(story)[1]).toContain("faster than 5 in 10000 ms");
+  });
+
+  test("that two tasks touch the same files at once", () => {
+    const story = plan({ a: { writes: ["src/"] }, b: { reads: ["src/x"] } })
+      .start("a", "local/1")
+      .start("b", "local/2");
+    expect(broken(story)[0]).toContain("touch the same files");
+  });
+
+  test("that a worker has two tasks", () => {
+    expect(broken(plan({ a: {}, b: {} }).start("a").start("b"))[0]).toContain("local/1 has another task");
+  });
+
+  test("that back-off is not kept, and tries not counted", () => {
+    const story = plan({ a: {} }).start("a");
+    story.retry("a", 5).start("a");
+    expect(broken(story)[0]).toContain("goes over its 1 tries");
+    expect(broken(story)[1]).toContain("it backs off for another 5000 ms");
+    const early = plan({ a: { retry: { ...task("x").retry, attempts: 3 } } })
+      .start("a")
+      .fail("a");
+    expect(broken(early)[0]).toContain("given up after 1 of 3 tries");
+  });
+
+  test("that what is cancelled, parked or on hold is given out", () => {
+    const asked = { by: "mo" };
+    const cancelled = plan({ a: {} })
+      .start("a")
+      .of("a", { kind: "stopping", reason: { kind: "cancelled", asked } });
+    cancelled.of("a", { kind: "released", why: "x" });
+    expect(broken(cancelled)[0]).toContain("asked to be cancelled, and is released");
+    const closed = plan({ a: { gate: "sure?" } })
+      .of("a", { kind: "approved", asked })
+      .claim("a");
+    const shut = (events: Event[]) => renumbered(events.filter(({ kind }) => kind !== "approved"));
+    expect(broken(closed, shut)[0]).toContain("its gate is closed");
+  });
+
+  test("that a task is kept for one and given to another", () => {
+    const story = plan({ a: {} });
+    story.of("a", { kind: "offered", session: workerId("s1"), until: (story.now + 1_000) as typeof story.now });
+    expect(broken(story.claim("a", "local/1"))[0]).toContain("it is kept for s1, and goes to local/1");
+  });
+
+  test("that a run ends before its tasks have", () => {
+    const story = plan({ a: {} }).ofRun({ kind: "run_finished", outcome: "succeeded" });
+    expect(broken(story)[0]).toContain("1 tasks have not ended");
+  });
+
+  test("that a lease is renewed or used after it ran out, where renewals are known", () => {
+    const story = plan({ a: { pool: "agents" } });
+    story.claim("a", "s1").pass(31).succeed("a");
+    const laws = broken(story, undefined, { seesRenewals: true });
+    expect(laws).toEqual(
+      expect.arrayContaining([expect.stringContaining("it succeeded 1000 ms after the lease had run out")]),
+    );
+    expect(laws).toEqual(expect.arrayContaining([expect.stringContaining("s1 is no session")]));
+  });
+});
+
+test("a store in which nothing was kept breaks no law", async () => {
+  expect(await brokenLaws(openMemoryStore())).toEqual([]);
+});
+
+/** The events with their numbers as if nothing had been left out. */
+function renumbered(events: readonly Event[]): Event[] {
+  const versions = new Map<number, number>();
+  return events.map((event, at) => {
+    if (!("task" in event)) return { ...event, seq: at + 1 };
+    const version = (versions.get(event.task) ?? 0) + 1;
+    versions.set(event.task, version);
+    return { ...event, seq: at + 1, version };
+  });
+}

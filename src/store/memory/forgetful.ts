@@ -1,0 +1,30 @@
+/** A store that keeps nothing: for virtual time, where nothing is ever asked for again. */
+import type { History } from "../../domain/history.ts";
+import { ok } from "../../std/result.ts";
+import type { Store } from "../store.ts";
+
+type Kept =
+  | "commit"
+  | "load"
+  | "runs"
+  | "lastSeq"
+  | "requests"
+  | "history"
+  | "sessions"
+  | "pauses"
+  | "recall"
+  | "secret";
+
+/** What earlier runs have shown is all it knows. */
+export const forgetfulStore = (history: History): Pick<Store, Kept> => ({
+  commit: async () => ok(undefined),
+  load: async () => undefined,
+  runs: async () => [],
+  lastSeq: async () => 0,
+  requests: async () => [],
+  history: async () => history,
+  sessions: async () => [],
+  pauses: async () => [],
+  recall: async () => undefined,
+  secret: async (fresh) => fresh,
+});

@@ -1,0 +1,123 @@
+/** Looks every row over: writes the sums where there were none, and says which rows are not what was written. */
+import type { DatabaseSync } from "node:sqlite";
+import type { Row } from "./read.ts";
+import { COUNTED, type Seal, sealSum, WHOLE_LEDGER } from "./seals.ts";
+import { sumOf, TABLES, type Table, type Value } from "./sums.ts";
+
+interface Columns {
+  /** What names a row. */
+  readonly key: readonly string[];
+  /** What its sum covers, in that order. */
+  readonly values: readonly string[];
+}
+
+const columns = (key: string, values: string): Columns => ({ key: key.split(" "), values: values.split(" ") });
+
+const COLUMNS: Readonly<Record<Table, Columns>> = {
+  meta: columns("key", "key value"),
+  ownership: columns("one", "epoch owner"),
+  run: columns("no", "no id name digest manifest tasks state outcome ended_at cancelling"),
+  task_spec: columns("run no", "run no id spec"),
+  task: columns(
+    "run no",
+    "run no state version attempt failures expiries approved since not_before worker expires_at token_hash lost_by lane detail",
+  ),
+  ledger: columns("seq", "seq at run task version attempt kind data"),
+  request: columns("no", "no at body"),
+  duration: columns("plan task", "plan task count mean_log"),
+  estimate_error: columns("plan", "plan count sum_of_squares"),
+  session: columns("id", "id profile state joined_at seen_at losses"),
+  pause: columns("scope", "scope body"),
+  answer: columns("key", "key at body"),
+  seal: columns("run", "run first last versions"),
+};
+
+/** Writes the sums and the seals of everything that is there: for a file from before there were any. */
+export function sealEverything(db: DatabaseSync): void {
+  for (const table of TABLES) {
+    const { key } = COLUMNS[table];
+    const update = db.prepare(`update ${table} set sum = ? where ${key.map((name) => `${name} = ?`).join(" and ")}`);
+    // Read whole before anything is written: what is being walked through must not change.
+    for (const row of [...rowsOf(db, table)]) update.run(sumOfRow(table, row), ...valuesOf(row, key));
+  }
+  for (const seal of sealsNeeded(db)) {
+    const { run, first, last, versions } = seal;
+    const insert = db.prepare("insert into seal (run, first, last, versions, sum) values (?, ?, ?, ?, ?)");
+    insert.run(run, first, last, versions, sealSum(seal));
+  }
+}
+
+/** Everything that is not as it was written, in sentences, at most so many. */
+export function* audit(db: DatabaseSync): Generator<string> {
+  for (const table of TABLES) {
+    for (const row of rowsOf(db, table)) {
+      if (row["sum"] !== sumOfRow(table, row)) yield `${table} ${nameOf(table, row)} is not what was written`;
+    }
+  }
+  yield* auditSeals(db);
+}
+
+function* auditSeals(db: DatabaseSync): Generator<string> {
+  const needed = new Map(sealsNeeded(db).map((seal) => [seal.run, seal]));
+  for (const row of rowsOf(db, "seal")) {
+    const kept = row as unknown as Seal;
+    const found = needed.get(kept.run) ?? { run: kept.run, first: 0, last: 0, versions: 0 };
+    needed.delete(kept.run);
+    if (kept.run < WHOLE_LEDGER) {
+      if (found.versions !== kept.versions) yield `the table ${tableOf(kept.run)} is not whole`;
+      continue;
+    }
+    const whose = kept.run === WHOLE_LEDGER ? "the ledger" : `run ${kept.run}`;
+    if (found.last !== kept.last) yield `${whose} ends with event ${found.last}, where ${kept.last} was written`;
+    if (kept.run === WHOLE_LEDGER && eventsIn(db) !== kept.last)
+      yield `the ledger has ${eventsIn(db)} events, where ${kept.last} were written`;
+    if (found.versions !== kept.versions)
+      yield `${whose}: its tasks have gone through ${found.versions} changes, where ${kept.versions} were made`;
+  }
+  for (const { run, versions } of needed.values()) {
+    if (run > WHOLE_LEDGER) yield `the seal of run ${run} is gone`;
+    else if (versions !== 0) yield `the seal of the table ${tableOf(run)} is gone`;
+  }
+  for (const { no, planned, found } of db.prepare(PLANNED).all() as unknown as Planned[])
+    if (planned !== found) yield `run ${no} has ${found} of its ${planned} tasks`;
+}
+
+const eventsIn = (db: DatabaseSync): number =>
+  (db.prepare("select count(*) as events from ledger").get() as { events: number }).events;
+
+interface Planned {
+  readonly no: number;
+  readonly planned: number;
+  readonly found: number;
+}
+const PLANNED = `
+  select run.no, run.tasks as planned, (select count(*) from task_spec where task_spec.run = run.no) as found from run`;
+
+const tableOf = (run: number): string => Object.entries(COUNTED).find(([, no]) => no === run)?.[0] ?? "";
+
+function sealsNeeded(db: DatabaseSync): readonly Seal[] {
+  const seals = db
+    .prepare(
+      `select run, min(seq) as first, max(seq) as last,
+              (select coalesce(sum(version), 0) from task where task.run = ledger.run) as versions
+       from ledger where run <> ${WHOLE_LEDGER} group by run`,
+    )
+    .all() as unknown as Seal[];
+  const whole = db.prepare("select coalesce(min(seq), 0) as first, coalesce(max(seq), 0) as last from ledger").get();
+  const counted = Object.entries(COUNTED).map(([table, run]) => {
+    const { total } = db.prepare(`select coalesce(sum(sum), 0) as total from ${table}`).get() as { total: number };
+    return { run, first: 0, last: 0, versions: total };
+  });
+  return [...counted, ...seals, { ...(whole as { first: number; last: number }), run: WHOLE_LEDGER, versions: 0 }];
+}
+
+function rowsOf(db: DatabaseSync, table: Table): IterableIterator<Row> {
+  const { key, values } = COLUMNS[table];
+  const names = [...new Set([...key, ...values, "sum"])];
+  return db.prepare(`select ${names.join(", ")} from ${table}`).iterate() as IterableIterator<Row>;
+}
+
+const sumOfRow = (table: Table, row: Row): number => sumOf(table, ...valuesOf(row, COLUMNS[table].values));
+const valuesOf = (row: Row, names: readonly string[]): Value[] => names.map((name) => row[name] as Value);
+const nameOf = (table: Table, row: Row): string =>
+  table === "meta" || table === "answer" ? "" : valuesOf(row, COLUMNS[table].key).join("/");

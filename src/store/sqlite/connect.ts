@@ -1,0 +1,65 @@
+/** Opens the database, as safe as was asked for and with the schema this version knows. */
+import { chmodSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { UserError } from "../../domain/errors.ts";
+import { asUserError } from "./failure.ts";
+import { migrate, refuseNewer } from "./migrate.ts";
+
+/** `full`: a commit is on the disk before it is answered. `normal`: a power cut may lose the last moments, never mix them up. */
+export const DURABILITIES = ["full", "normal"] as const;
+export type Durability = (typeof DURABILITIES)[number];
+
+export interface SqliteOptions {
+  readonly durability?: Durability;
+  /** Readers change nothing, not even the schema. */
+  readonly readOnly?: boolean;
+}
+
+const BUSY_MS = 5_000;
+/** The first SQLite without the write-ahead-log reset bug: older ones may lose a commit. */
+const SQLITE_MIN = [3, 51, 3] as const;
+/** Pages of log after which it is folded back into the database: bounds its size at about 16 MB. */
+const CHECKPOINT_PAGES = 4_000;
+/** A reader that stays keeps the log from being folded back. Once it has gone, the log is cut to this again. */
+const LOG_BYTES_MAX = 32 * 2 ** 20;
+
+export function connect(file: string, { durability = "full", readOnly = false }: SqliteOptions = {}): DatabaseSync {
+  const db = openDatabase(file, readOnly);
+  try {
+    db.exec(`pragma busy_timeout = ${BUSY_MS}`);
+    if (!readOnly) {
+      db.exec("pragma journal_mode = wal");
+      db.exec(`pragma synchronous = ${durability === "full" ? "full" : "normal"}`);
+      db.exec(`pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+      db.exec(`pragma journal_size_limit = ${LOG_BYTES_MAX}`);
+      migrate(db, file);
+    }
+    refuseNewer(db, file);
+    db.exec("pragma foreign_keys = off");
+    return db;
+  } catch (error) {
+    db.close();
+    throw asUserError(error, file);
+  }
+}
+
+function openDatabase(file: string, readOnly: boolean): DatabaseSync {
+  try {
+    if (!readOnly && file !== ":memory:") mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const db = new DatabaseSync(file, { readOnly });
+    if (!readOnly && file !== ":memory:") chmodSync(file, 0o600);
+    return db;
+  } catch (error) {
+    throw asUserError(error, file);
+  }
+}
+
+export function refuseOldSqlite(version: string): void {
+  const parts = version.split(".").map(Number);
+  for (const [index, least] of SQLITE_MIN.entries()) {
+    const part = parts[index] ?? 0;
+    if (part > least) return;
+    if (part < least) throw new UserError("SQLITE_OLD", `This Node has SQLite ${version}`);
+  }
+}

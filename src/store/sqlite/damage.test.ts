@@ -1,0 +1,194 @@
+/**
+ * Files that were damaged under us (R10): whatever was done to them, a question is answered rightly or refused with a code, and never wrongly.
+ * `DAMAGE=10000 SEED=3` tries more.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DAMAGES, type Image, layDown, takeImage } from "../../../test/rig/images.ts";
+import { withoutSums } from "../../../test/rig/old-schema.ts";
+import { always } from "../../../test/rig/property.ts";
+import { perform, portrait, portraits, STEPS } from "../../../test/rig/verbs.ts";
+import { runNo } from "../../domain/run.ts";
+import { seededRandom } from "../../effects/random.ts";
+import { audit } from "./audit.ts";
+import { connect } from "./connect.ts";
+import { openSqliteStore } from "./store.ts";
+import { eventSum, sumOf, taskSum, type Value } from "./sums.ts";
+
+const SEED = Number(process.env["SEED"] ?? 17);
+const CASES = Number(process.env["DAMAGE"] ?? 220);
+/** What a damaged file may be called. */
+const REFUSALS = ["STORE_CORRUPT", "STATE_UNUSABLE", "STORE_NEWER", "STORE_FAILED"];
+
+const root = mkdtempSync(join(tmpdir(), "rota-damage-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let files = 0;
+const newFile = (): string => join(root, `${++files}`, "rota.db");
+
+let seen: readonly string[] = [];
+/** With a log, without one, and an early one. */
+let open: Image;
+let closed: Image;
+let early: Image;
+beforeAll(async () => {
+  seen = await portraits(() => openSqliteStore(":memory:"));
+  const file = newFile();
+  {
+    await using store = openSqliteStore(file);
+    await perform(store, (done) => {
+      if (done === 7) early = takeImage(file);
+    });
+    open = takeImage(file);
+  }
+  closed = takeImage(file);
+});
+
+/** The truth, a refusal by its code, or what is wrong. */
+async function answerOf(image: Image, readOnly: boolean, file: string): Promise<string> {
+  layDown(file, image);
+  try {
+    await using store = openSqliteStore(file, { readOnly });
+    const found = await portrait(store);
+    const step = seen.lastIndexOf(found);
+    return step < 0 ? "a wrong answer" : `as after step ${step}`;
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string };
+    return code !== undefined && REFUSALS.includes(code) ? code : `threw ${code}: ${message}`;
+  }
+}
+
+const isRight = (answer: string): boolean => REFUSALS.includes(answer) || answer === `as after step ${STEPS.length}`;
+/** A log that lost its end is as if the power had failed: an older state, whole, and no damage that could be seen. */
+const isOlder = (answer: string): boolean => isRight(answer) || answer.startsWith("as after step");
+
+describe(`a damaged file (SEED=${SEED})`, () => {
+  test.each(DAMAGES.map(({ name, of }) => [name, of] as const))(
+    "with %s is read rightly or refused",
+    async (name, of) => {
+      const random = seededRandom(SEED);
+      const ofLog = name.includes("log");
+      const file = newFile();
+      const answers = new Map<string, number>();
+      for (let no = 0; no < CASES / DAMAGES.length; no++) {
+        const image = of(ofLog || random.next() < 0.3 ? open : closed, random);
+        const answer = await answerOf(image, no % 2 === 0, file);
+        expect(ofLog ? isOlder(answer) : isRight(answer), `case ${no}: ${answer}`).toBe(true);
+        answers.set(answer, (answers.get(answer) ?? 0) + 1);
+      }
+      if (process.env["DAMAGE"] !== undefined) process.stderr.write(`${name}: ${JSON.stringify([...answers])}\n`);
+    },
+  );
+
+  test("with the log of an earlier time is read rightly or refused", async () => {
+    const file = newFile();
+    for (const db of [closed.db, open.db]) {
+      const answer = await answerOf({ db, wal: early.wal }, false, file);
+      expect(isOlder(answer), answer).toBe(true);
+    }
+    // The other way round: the later log on the earlier database is the later state.
+    expect(isOlder(await answerOf({ db: early.db, wal: open.wal }, false, file))).toBe(true);
+  });
+
+  test.each([
+    ["ledger", "kind = 'failed'", "update ledger set kind = 'cancelled' where seq = 11"],
+    ["task", "a task that succeeded", "update task set state = 'cancelled' where run = 1 and no = 0"],
+    ["task", "a task that is older than it was", "update task set version = version - 1 where run = 2 and no = 5"],
+    ["task", "a task that is gone", "delete from task where run = 2 and no = 7"],
+    [
+      "task_spec",
+      "another command",
+      `update task_spec set spec = replace(spec, 'true', 'tame') where run = 2 and no = 1`,
+    ],
+    ["task_spec", "a task that was never planned", "delete from task_spec where run = 2 and no = 39"],
+    ["ledger", "an event that is gone", "delete from ledger where seq = 17"],
+    ["ledger", "the last event gone", "delete from ledger where seq = 106"],
+    ["run", "another plan", "update run set name = 'other' where no = 2"],
+    ["session", "another session", "update session set losses = 0"],
+    ["pause", "another reason", "update pause set body = replace(body, 'enough', 'plenty')"],
+    ["request", "another wish", "update request set body = replace(body, 'requeue', 'approve')"],
+    ["ownership", "an epoch of the past", "update ownership set epoch = 1"],
+    ["seal", "a seal that is gone", "delete from seal where run = 1"],
+  ])("is not believed about its %s, and the check says where: %s", async (table, _, change) => {
+    const file = newFile();
+    layDown(file, closed);
+    {
+      using db = new DatabaseSync(file);
+      db.exec(change);
+    }
+    expect(await answerOf(takeImage(file), true, newFile())).toBe("STORE_CORRUPT");
+    await using store = openSqliteStore(file, { readOnly: true });
+    const found = await store.check();
+    expect(found).not.toEqual([]);
+    expect(found.join("\n")).toMatch(table === "task_spec" || table === "seal" ? /task_spec|tasks|seal/ : /./);
+  });
+});
+
+describe("a file from before there were checksums", () => {
+  test.each([1, 2])("is read as it is (schema %i), and has every sum once it is written to", async (schema) => {
+    const newer = newFile();
+    layDown(newer, closed);
+    withoutSums(newer, `${newer}.old`, schema);
+    {
+      await using reader = openSqliteStore(`${newer}.old`, { readOnly: true });
+      expect((await reader.load(runNo(2)))?.tasks).toHaveLength(39);
+      expect(await reader.lastSeq()).toBe(106);
+      expect(await reader.check()).toEqual([]);
+    }
+    await using writer = openSqliteStore(`${newer}.old`);
+    expect(await writer.check()).toEqual([]);
+    if (schema === 2) expect(await portrait(writer)).toBe(seen.at(-1));
+    using db = connect(`${newer}.old`);
+    expect([...audit(db)]).toEqual([]);
+    expect(db.prepare("select count(*) as n from task where sum = 0").get()).toEqual({ n: 0 });
+  });
+});
+
+describe("the checksum of a row", () => {
+  const value = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.integer(),
+    fc.maxSafeInteger(),
+    fc.double(),
+    fc.constant(null),
+  );
+  const row = fc.array(value, { minLength: 1, maxLength: 8 });
+
+  test("differs when one value differs", () =>
+    always(
+      2_000,
+      fc.property(row, fc.nat(), value, (values, at, other) => {
+        const index = at % values.length;
+        const same = Object.is(values[index], other) || String(values[index]) === String(other);
+        fc.pre(!same && JSON.stringify(values[index]) !== JSON.stringify(other));
+        expect(sumOf("run", ...values)).not.toBe(sumOf("run", ...values.with(index, other)));
+      }),
+    ));
+
+  test("differs when text goes over from one column into the next, and from table to table", () => {
+    expect(sumOf("run", "ab", "c")).not.toBe(sumOf("run", "a", "bc"));
+    expect(sumOf("run", "a")).not.toBe(sumOf("pause", "a"));
+    expect(sumOf("run", null)).not.toBe(sumOf("run", ""));
+    expect(sumOf("run", 0)).not.toBe(sumOf("run", null));
+  });
+
+  test("is the same for text that came back from the database as it was written", () =>
+    always(
+      300,
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        using db = new DatabaseSync(":memory:");
+        const { back } = db.prepare("select ? as back").get(text) as { back: string };
+        expect(sumOf("pause", back)).toBe(sumOf("pause", text));
+      }),
+    ));
+
+  test("of tasks and events is the same however it is made", () => {
+    const task = [1, 2, "claimed", 1, 1, 0, 0, 1, 1.7e12, null, "w", 1.8e12, "hash", null, "high", "{}"] as const;
+    expect(taskSum(...task)).toBe(sumOf("task", ...(task as readonly Value[])));
+    const event = [1, 1.7e12, 1, 0, 1, 1, "claimed", null] as const;
+    expect(eventSum(...event)).toBe(sumOf("ledger", ...(event as readonly Value[])));
+  });
+});

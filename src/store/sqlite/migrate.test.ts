@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, describe, expect, test } from "vitest";
+import { withoutSums } from "../../../test/rig/old-schema.ts";
+import { everyState, FIRST, NOW, Scribe } from "../../../test/rig/scribe.ts";
+import { profile } from "../../../test/rig/sessions.ts";
+import { acquired } from "../conformance.ts";
+import { replayAll } from "../replay.ts";
+import { NOTHING, type Store } from "../store.ts";
+import { openSqliteStore } from "./store.ts";
+
+const root = mkdtempSync(join(tmpdir(), "rota-migrate-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let files = 0;
+
+/** A file as the first version left it, with a task in every state; and what a reader of today reads of the same. */
+async function oldFile(): Promise<{ readonly file: string; readonly seen: readonly unknown[] }> {
+  const [now, file] = [join(root, `now-${++files}.db`), join(root, `old-${files}.db`)];
+  await using store = openSqliteStore(now);
+  await store.commit(everyState(await acquired(store)).batch);
+  await store.request({ kind: "cancel", run: "run-1" as never, by: "mo", at: NOW });
+  withoutSums(now, file, 1);
+  return { file, seen: await everything(store) };
+}
+
+const everything = async (store: Store): Promise<readonly unknown[]> => [
+  await store.runs(),
+  await store.load(FIRST),
+  await store.events({}),
+  await store.lastSeq(),
+  await store.requests(),
+  await store.sessions(),
+  await store.pauses(),
+  await store.recall("k"),
+];
+
+const versionOf = (file: string): unknown => {
+  using db = new DatabaseSync(file, { readOnly: true });
+  return db.prepare("pragma user_version").get()?.["user_version"];
+};
+
+describe("a file from before there were sessions", () => {
+  test("is read as it is by who only reads: nobody is there, and nothing is on hold", async () => {
+    const { file, seen } = await oldFile();
+    await using store = openSqliteStore(file, { readOnly: true });
+    expect(await everything(store)).toEqual(seen);
+    expect(await replayAll(store)).toEqual([]);
+    expect(versionOf(file)).toBe(1);
+  });
+
+  test("is brought up to date by who writes, and nothing of it is lost", async () => {
+    const { file, seen } = await oldFile();
+    await using store = openSqliteStore(file);
+    expect(await everything(store)).toEqual(seen);
+    const epoch = await acquired(store);
+    const { journal, world } = new Scribe();
+    world.seq = await store.lastSeq();
+    journal.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
+    journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
+    expect(await store.commit(journal.take(epoch))).toMatchObject({ ok: true });
+    await store.commit({ ...NOTHING, epoch, answers: [{ key: "k", at: NOW, answer: { run: FIRST } }] });
+    await using again = openSqliteStore(file, { readOnly: true });
+    expect([await again.sessions(), await again.pauses(), await again.recall("k")]).toMatchObject([[{}], [{}], {}]);
+    expect(await replayAll(again)).toEqual([]);
+  });
+
+  test("is brought up to date once, however many come", async () => {
+    const { file, seen } = await oldFile();
+    await using first = openSqliteStore(file);
+    await using second = openSqliteStore(file);
+    expect([await first.secret("one"), await second.secret("two")]).toEqual(["one", "one"]);
+    expect(await everything(second)).toEqual(seen);
+  });
+});

@@ -1,0 +1,247 @@
+/** From rows to what they mean. Every row is held against its checksum before it is believed. */
+
+import type { Event } from "../../domain/event.ts";
+import { type DurationRecord, type History, NO_HISTORY } from "../../domain/history.ts";
+import { type RunManifest, type RunNo, type RunStatus, runNo } from "../../domain/run.ts";
+import { type TaskSpec, unpackSpec } from "../../domain/spec.ts";
+import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
+import type { RunRow, TaskRow } from "../rows.ts";
+import type { EventQuery, Owner, PendingRequest, Request, StoredRun } from "../store.ts";
+import { refuseMissing, type Sealing, sealOf, WHOLE_LEDGER } from "./seals.ts";
+import type { Reading, SealReading, Writing } from "./statements.ts";
+import { damaged, eventSum, sumOf, taskSum, type Value, verify } from "./sums.ts";
+
+export type Row = Record<string, unknown>;
+const EVENTS_MAX = 2 ** 31;
+
+/** What a look at the file needs. Without seals the file is from before there were checksums, and is believed as it is. */
+export interface Source {
+  readonly sql: Reading;
+  readonly seals: Sealing;
+}
+
+/** What writing needs on top of it. */
+export interface Target extends Source {
+  readonly seals: SealReading;
+  readonly write: Writing;
+}
+
+export function readOwner({ sql, seals }: Source): { readonly epoch: number; readonly owner: Owner | undefined } {
+  const row = sql.ownership.get();
+  if (row === undefined) throw damaged("the record of who schedules is gone");
+  const { epoch, owner } = row as { epoch: number; owner: string | null };
+  if (seals) verify(row["sum"], sumOf("ownership", epoch, owner), () => "the record of who schedules");
+  return { epoch, owner: owner === null ? undefined : (JSON.parse(owner) as Owner) };
+}
+
+export const readRuns = (source: Source): readonly RunRow[] =>
+  source.sql.allRuns.all().map((row) => toRunRow(source, row));
+
+export function readRun(source: Source, no: RunNo): StoredRun | undefined {
+  const found = source.sql.oneRun.get(no);
+  if (found === undefined) return undefined;
+  const row = toRunRow(source, found);
+  const specs = source.sql.specsOfRun.all(no).map((each, index) => toSpec(source, each, index));
+  const tasks = source.sql.tasksOfRun.all(no).map((each) => toTaskRow(source, each));
+  if (source.seals !== undefined) refuseIncomplete(source.seals, row, specs, tasks);
+  return { row, specs, tasks };
+}
+
+/** Rows that are missing, or are older ones, have sums that are right; what they add up to is not. */
+function refuseIncomplete(
+  seals: NonNullable<Sealing>,
+  { no, tasks: planned }: RunRow,
+  specs: readonly TaskSpec[],
+  tasks: readonly TaskRow[],
+): void {
+  if (specs.length !== planned) throw damaged(`run ${no} has ${specs.length} of its ${planned} tasks`);
+  refuseDisorder(tasks, ({ task }) => task, `the tasks of run ${no}`);
+  const { versions } = sealOf(seals, no);
+  const found = tasks.reduce((sum, { version }) => sum + version, 0);
+  if (found !== versions)
+    throw damaged(`run ${no}: its tasks have gone through ${found} changes, where ${versions} were made`);
+}
+
+function refuseDisorder<T>(rows: readonly T[], numberOf: (row: T) => number, what: string): void {
+  for (let at = 1; at < rows.length; at++)
+    if (numberOf(rows[at] as T) <= numberOf(rows[at - 1] as T)) throw damaged(`${what} are not in order`);
+}
+
+export function readEvents({ sql, seals }: Source, query: EventQuery): readonly Event[] {
+  const { run, task, after = 0, limit = EVENTS_MAX } = query;
+  const seal = seals && run !== undefined ? seals.readSeal.get(run) : undefined;
+  // What a run was submitted with is the first that can be known of it, so what was before need not be looked through.
+  const from = Math.max(after, seal === undefined ? 0 : (seal["first"] as number) - 1);
+  const rows = sql.events.all({ run: run ?? null, task: task ?? null, after: from, limit }) as unknown as LedgerRow[];
+  if (seals !== undefined) {
+    for (const row of rows) verifyEvent(row);
+    refuseDisorder(rows, ({ seq }) => seq, "the events of the ledger");
+    refuseGaps(seals, query, rows, limit);
+  }
+  return rows.map(fromLedgerRow);
+}
+
+function verifyEvent(row: LedgerRow & { readonly sum?: unknown }): void {
+  const { seq, at, run, task, version, attempt, kind, data } = row;
+  verify(row.sum, eventSum(seq, at, run, task, version, attempt, kind, data), () => `event ${seq} of the ledger`);
+}
+
+/** Events are numbered without gaps: over all, and those of one task among themselves. */
+function refuseGaps(
+  seals: NonNullable<Sealing>,
+  { run, task, after = 0 }: EventQuery,
+  rows: readonly LedgerRow[],
+  limit: number,
+): void {
+  if (run === undefined && task === undefined) {
+    for (const [index, { seq }] of rows.entries())
+      if (seq !== after + index + 1) throw damaged(`event ${after + index + 1} of the ledger is missing`);
+  }
+  if (run !== undefined && task !== undefined) {
+    for (const [index, { version }] of rows.entries())
+      if (index > 0 && version !== (rows[index - 1]?.version ?? 0) + 1)
+        throw damaged(`an event of run ${run}, before its change ${version} of task ${task}, is missing`);
+  }
+  if (task !== undefined || rows.length >= limit) return;
+  if (run !== undefined && seals.readSeal.get(run) === undefined) return;
+  const { last } = sealOf(seals, run ?? WHOLE_LEDGER);
+  const found = rows.at(-1)?.seq ?? 0;
+  if (last > after && found !== last)
+    throw damaged(`the last event of the ledger is ${found}, where ${last} was written`);
+}
+
+export function readLastSeq({ sql, seals }: Source): number {
+  const { seq } = sql.lastSeq.get() as { seq: number };
+  if (seals === undefined) return seq;
+  const { last } = sealOf(seals, WHOLE_LEDGER);
+  if (seq !== last) throw damaged(`the ledger ends with event ${seq}, where ${last} was written`);
+  return seq;
+}
+
+export function readHistory({ sql, seals }: Source, plan: string): History {
+  refuseMissing(seals, "duration");
+  refuseMissing(seals, "estimate_error");
+  const durations = new Map<string, DurationRecord>();
+  for (const row of sql.durations.all(plan)) {
+    const { task, count, mean_log: meanLog } = row as { task: string; count: number; mean_log: number };
+    if (seals) verify(row["sum"], sumOf("duration", plan, task, count, meanLog), () => `what is known of ${task}`);
+    durations.set(task, { count, meanLog });
+  }
+  const row = sql.estimateError.get(plan);
+  if (row === undefined) return { durations, error: NO_HISTORY.error };
+  const { count, sum_of_squares: sumOfSquares } = row as { count: number; sum_of_squares: number };
+  if (seals) verify(row["sum"], sumOf("estimate_error", plan, count, sumOfSquares), () => `what is known of ${plan}`);
+  return { durations, error: { count, sumOfSquares } };
+}
+
+export function readRequests({ sql, seals }: Source): readonly PendingRequest[] {
+  refuseMissing(seals, "request");
+  return sql.allRequests.all().map((row) => {
+    const { no, at, body } = row as { no: number; at: number; body: string };
+    if (seals) verify(row["sum"], sumOf("request", no, at, body), () => `request ${no}`);
+    return { ...(JSON.parse(body) as Request), no };
+  });
+}
+
+function toRunRow({ seals }: Source, row: Row): RunRow {
+  if (seals) verify(row["sum"], sumOf("run", ...runValues(row)), () => `run ${String(row["no"])}`);
+  return {
+    no: runNo(row["no"] as number),
+    manifest: JSON.parse(row["manifest"] as string) as RunManifest,
+    tasks: row["tasks"] as number,
+    status: toRunStatus(row),
+    cancelling: row["cancelling"] === 1,
+  };
+}
+
+const RUN_COLUMNS = [
+  "no",
+  "id",
+  "name",
+  "digest",
+  "manifest",
+  "tasks",
+  "state",
+  "outcome",
+  "ended_at",
+  "cancelling",
+] as const;
+const runValues = (row: Row): Value[] => RUN_COLUMNS.map((column) => row[column] as Value);
+
+function toRunStatus({ state, ended_at: at, outcome }: Row): RunStatus {
+  return (state === "active" ? { state } : state === "stalled" ? { state, at } : { state, at, outcome }) as RunStatus;
+}
+
+/** The order is that of the pages, and nobody sorts what should be sorted already: pages that changed places are noticed here. */
+function toSpec({ seals }: Source, row: Row, index: number): TaskSpec {
+  const { run, no, id, spec } = row as { run: number; no: number; id: string; spec: string };
+  if (seals) verify(row["sum"], sumOf("task_spec", run, no, id, spec), () => `task ${no} of run ${run}, as planned,`);
+  if (seals && no !== index) throw damaged(`task ${index} of run ${run} is not where it should be`);
+  return unpackSpec(JSON.parse(spec));
+}
+
+interface StoredTask {
+  readonly run: number;
+  readonly no: number;
+  readonly state: string;
+  readonly version: number;
+  readonly attempt: number;
+  readonly failures: number;
+  readonly expiries: number;
+  readonly approved: number;
+  readonly since: number;
+  readonly not_before: number | null;
+  readonly worker: string | null;
+  readonly expires_at: number | null;
+  readonly token_hash: string | null;
+  readonly lost_by: string | null;
+  readonly lane: string | null;
+  readonly detail: string | null;
+  readonly sum: number | null;
+}
+
+function toTaskRow({ seals }: Source, raw: Row): TaskRow {
+  const row = raw as unknown as StoredTask;
+  const { run, no: task, state, version, attempt, failures, expiries, approved, since } = row;
+  const { not_before: notBefore, worker, expires_at: deadline, token_hash: tokenHash, lost_by: lostBy } = row;
+  const { lane, detail } = row;
+  if (seals) {
+    const sum = taskSum(
+      run,
+      task,
+      state,
+      version,
+      attempt,
+      failures,
+      expiries,
+      approved,
+      since,
+      notBefore,
+      worker,
+      deadline,
+      tokenHash,
+      lostBy,
+      lane,
+      detail,
+    );
+    verify(row.sum, sum, () => `task ${task} of run ${run}`);
+  }
+  return {
+    run,
+    task,
+    state,
+    version,
+    attempt,
+    failures,
+    expiries,
+    approved: approved === 1,
+    since,
+    notBefore,
+    worker,
+    deadline,
+    tokenHash,
+    lostBy,
+    lane,
+    detail: detail === null ? null : JSON.parse(detail),
+  } as TaskRow;
+}

@@ -1,0 +1,93 @@
+/** The small tables beside the runs: sessions, what is on hold, and which requests have been answered already. */
+import type { Pause } from "../../domain/pause.ts";
+import type { Session, SessionProfile, SessionState } from "../../domain/session.ts";
+import type { Instant } from "../../domain/time.ts";
+import type { Batch, Remembrance } from "../store.ts";
+import type { Source, Target } from "./read.ts";
+import { refuseMissing, sealTable } from "./seals.ts";
+import type { RegisterReading, Writing } from "./statements.ts";
+import { sumOf, verify } from "./sums.ts";
+
+/** Nothing when the file is older than these tables, and is only read: there was nobody, and nothing was on hold. */
+export type Registers = RegisterReading | undefined;
+
+export function writeRegisters({ seals, write: sql }: Target, { sessions, pauses, answers }: Batch): void {
+  for (const { id, session } of sessions) {
+    if (session === undefined) sql.deleteSession.run(id);
+    else {
+      const { profile, state, joinedAt, seenAt, losses } = session;
+      const values = [id, JSON.stringify(profile), state, joinedAt, seenAt, losses] as const;
+      sql.writeSession.run(...values, sumOf("session", ...values));
+    }
+  }
+  if (sessions.length > 0) sealTable(seals, sql, "session");
+  for (const { key, pause } of pauses) {
+    if (pause === undefined) sql.deletePause.run(key);
+    else {
+      const body = JSON.stringify(pause);
+      sql.writePause.run(key, body, sumOf("pause", key, body));
+    }
+  }
+  if (pauses.length > 0) sealTable(seals, sql, "pause");
+  let added = 0;
+  for (const { key, at, answer } of answers) {
+    const body = JSON.stringify(answer);
+    const sum = sumOf("answer", key, at, body);
+    if (sql.writeAnswer.run(key, at, body, sum).changes === 1) added += sum;
+  }
+  sealTable(seals, sql, "answer", added);
+}
+
+export function forgetAnswers({ seals, write: sql }: Target, before: Instant): void {
+  const { total } = sql.sumOldAnswers.get(before) as { total: number };
+  sql.deleteAnswers.run(before);
+  sealTable(seals, sql, "answer", -total);
+}
+
+type Sealed = Pick<Source, "seals">;
+interface SessionRow {
+  readonly id: string;
+  readonly profile: string;
+  readonly state: SessionState;
+  readonly joined_at: Instant;
+  readonly seen_at: Instant;
+  readonly losses: number;
+  readonly sum: number;
+}
+
+export function readSessions(sql: Registers, { seals }: Sealed): readonly Session[] {
+  refuseMissing(seals, "session");
+  return ((sql?.allSessions.all() ?? []) as unknown as SessionRow[]).map((row) => {
+    const { id, profile, state, joined_at: joinedAt, seen_at: seenAt, losses } = row;
+    if (seals)
+      verify(row.sum, sumOf("session", id, profile, state, joinedAt, seenAt, losses), () => `the session ${id}`);
+    return { profile: JSON.parse(profile) as SessionProfile, state, joinedAt, seenAt, losses };
+  });
+}
+
+export function readPauses(sql: Registers, { seals }: Sealed): readonly Pause[] {
+  refuseMissing(seals, "pause");
+  return (sql?.allPauses.all() ?? []).map((row) => {
+    const { scope, body } = row as { scope: string; body: string };
+    if (seals) verify(row["sum"], sumOf("pause", scope, body), () => `the hold on ${scope}`);
+    return JSON.parse(body) as Pause;
+  });
+}
+
+export function readAnswer(sql: Registers, { seals }: Sealed, key: string): Remembrance | undefined {
+  const row = sql?.oneAnswer.get(key);
+  if (row === undefined) return undefined;
+  const { at, body } = row as { at: number; body: string };
+  if (seals) verify(row["sum"], sumOf("answer", row["key"] as string, at, body), () => "the answer to a caller's key");
+  return JSON.parse(body) as Remembrance;
+}
+
+const SECRET = "secret";
+
+/** Written once: whoever comes second gets what the first has written. */
+export function readSecret({ sql }: Source, write: Writing, fresh: string): string {
+  write.writeMeta.run(SECRET, fresh, sumOf("meta", SECRET, fresh));
+  const row = sql.readMeta.get(SECRET) as { value: string; sum: number };
+  verify(row.sum, sumOf("meta", SECRET, row.value), () => "the secret of the store");
+  return row.value;
+}

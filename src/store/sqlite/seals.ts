@@ -1,0 +1,102 @@
+/** What each run must have, and the ledger as a whole: figures that a row which is missing, or is an older one, does not add up to. */
+import { isRecorded } from "../../domain/event.ts";
+import type { Batch } from "../store.ts";
+import type { SealReading, Writing } from "./statements.ts";
+import { damaged, sumOf, verify } from "./sums.ts";
+
+/** Nothing when the file is from before there were seals, and is only read. */
+export type Sealing = SealReading | undefined;
+
+/** The run under which the seal of the whole ledger stands. */
+export const WHOLE_LEDGER = 0;
+
+/** Tables that are sealed as a whole, by the total of their sums, under numbers that no run has. */
+export const COUNTED = { session: -1, pause: -2, request: -3, answer: -4, duration: -5, estimate_error: -6 } as const;
+export type Counted = keyof typeof COUNTED;
+
+export interface Seal {
+  readonly run: number;
+  /** The first and the last position in the ledger. */
+  readonly first: number;
+  readonly last: number;
+  /** Of all task rows together; for a table that is sealed as a whole, the total of its sums. */
+  readonly versions: number;
+}
+
+export const sealSum = ({ run, first, last, versions }: Seal): number => sumOf("seal", run, first, last, versions);
+
+export function sealOf(sql: SealReading, run: number): Seal {
+  const seal = findSeal(sql, run);
+  if (seal !== undefined) return seal;
+  if (run <= WHOLE_LEDGER) return { run, first: 0, last: 0, versions: 0 };
+  throw damaged(`the seal of run ${run} is gone`);
+}
+
+function findSeal(sql: SealReading, run: number): Seal | undefined {
+  const row = sql.readSeal.get(run) as (Seal & { readonly sum: number }) | undefined;
+  if (row === undefined) return undefined;
+  verify(row.sum, sealSum(row), () => `the seal of run ${run}`);
+  return row;
+}
+
+/** Rows of these tables come and go; one that is missing has no sum that could be wrong, so their total is kept. */
+const totalOf = (sql: SealReading, table: Counted): number => (sql[table].get() as { total: number }).total;
+
+export function refuseMissing(sql: Sealing, table: Counted): void {
+  if (sql === undefined) return;
+  if (totalOf(sql, table) !== sealOf(sql, COUNTED[table]).versions) throw damaged(`the table ${table} is not whole`);
+}
+
+/** Seals a table as it is now; one that may be long by how much its total has changed. */
+export function sealTable(reading: SealReading, writing: Writing, table: Counted, change?: number): void {
+  if (change === 0) return;
+  const run = COUNTED[table];
+  const versions = change === undefined ? totalOf(reading, table) : sealOf(reading, run).versions + change;
+  writing.writeSeal.run(run, 0, 0, versions, sealSum({ run, first: 0, last: 0, versions }));
+}
+
+interface Moved {
+  first: number;
+  last: number;
+  versions: number;
+}
+
+/** Brings the seals of the runs that a batch touches to where they are after it: one row a run, however many tasks. */
+export function advanceSeals(reading: SealReading, writing: Writing, batch: Batch): void {
+  const moved = movesIn(batch);
+  for (const [run, { first, last, versions }] of moved) {
+    const seal = findSeal(reading, run);
+    const next: Seal = {
+      run,
+      first: seal?.first ?? first,
+      last: last === 0 ? (seal?.last ?? 0) : last,
+      versions: (seal?.versions ?? 0) + versions,
+    };
+    writing.writeSeal.run(run, next.first, next.last, next.versions, sealSum(next));
+  }
+}
+
+function movesIn({ tasks, events }: Batch): ReadonlyMap<number, Moved> {
+  const moved = new Map<number, Moved>();
+  const ofRun = (run: number): Moved => {
+    const found = moved.get(run);
+    if (found !== undefined) return found;
+    const fresh = { first: 0, last: 0, versions: 0 };
+    moved.set(run, fresh);
+    return fresh;
+  };
+  for (const { row, replaces } of tasks) {
+    // A renewed lease is no change that the ledger knows.
+    if (row.version !== replaces) ofRun(row.run).versions += row.version - replaces;
+  }
+  let last = 0;
+  for (const event of events) {
+    if (!isRecorded(event)) continue;
+    last = event.seq;
+    const run = ofRun(event.run);
+    run.last = last;
+    if (run.first === 0) run.first = last;
+  }
+  if (last > 0) ofRun(WHOLE_LEDGER).last = last;
+  return moved;
+}

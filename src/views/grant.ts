@@ -1,0 +1,104 @@
+/** A task that was just claimed: what to do, until when, and how to report. For people, and for the shells of scripts. */
+import type { Instant } from "../domain/time.ts";
+import { formatDuration, millis } from "../domain/time.ts";
+import { type Line, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
+import { timeOfDay } from "./moment.ts";
+import { commandLines, shellWord } from "./next.ts";
+import { neutralizeLines } from "./text.ts";
+import { momentOf } from "./workers.ts";
+
+/** Times are ISO 8601, as a daemon answers them. */
+export interface GrantView {
+  readonly run: string;
+  readonly task: string;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly deadline: string;
+  readonly title?: string;
+  readonly priority: string;
+  readonly command?: string | readonly string[];
+  readonly prompt?: string;
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+}
+
+export function grantText(
+  grant: GrantView,
+  { columns, now }: { readonly columns: number; readonly now: Instant },
+  theme: Theme,
+): string[] {
+  const { task, run, attempt, priority, title } = grant;
+  const head: Line = [...[toned("busy", "●"), " ", strong(task)], quiet(`  attempt ${attempt} · ${priority} · ${run}`)];
+  const sections: Line[][] = [
+    [head, ...(title === undefined ? [] : [[quiet(`  ${title}`)]])],
+    workLines(grant),
+    factLines(grant, now, columns, theme),
+    commandLines([
+      [`rota heartbeat ${task}`, "keep it for longer"],
+      [`rota complete ${task} --summary TEXT`, "say that it is done"],
+      [`rota fail ${task} --message TEXT`, "say that it failed"],
+      [`rota release ${task}`, "hand it back undone"],
+    ]),
+  ];
+  // What is to be done is never cut.
+  return paintSections(sections, theme, Number.POSITIVE_INFINITY);
+}
+
+function workLines({ prompt, command }: GrantView): Line[] {
+  if (prompt !== undefined) return neutralizeLines(prompt.trimEnd()).split("\n").map(indented);
+  return commandText(command).split("\n").map(indented);
+}
+
+const indented = (line: string): Line => ["  ", line];
+const commandText = (command: GrantView["command"]): string =>
+  typeof command === "string" ? command : (command ?? []).map(shellWord).join(" ");
+
+function factLines(grant: GrantView, now: Instant, width: number, { timeZone }: Theme): Line[] {
+  const { directory, env, reads, writes, deadline } = grant;
+  const end = momentOf(deadline);
+  const rows: [string, string][] = [
+    ["directory", directory],
+    [
+      "env",
+      Object.entries(env)
+        .map(([name, value]) => `${name}=${shellWord(value)}`)
+        .join(" "),
+    ],
+    ["reads", reads.join(", ")],
+    ["writes", writes.join(", ")],
+    ["lease", `until ${timeOfDay(end, timeZone)}, in ${formatDuration(millis(Math.max(0, end - now)))}`],
+  ];
+  const said = rows.filter(([, value]) => value !== "").map(([name, value]): Line[] => [[quiet(name)], [value]]);
+  return table(said, { columns: [{}, {}], width });
+}
+
+/**
+ * Lines that a shell can `eval`. Everything is set each time, so that nothing of an earlier task is left; the token is not among
+ * it, because what stands in the environment is seen by whatever the script starts.
+ */
+export function grantEnv(grant: GrantView, session: string): string {
+  const { run, task, attempt, fence, deadline, title, prompt, command, directory, env } = grant;
+  const exports = Object.entries(env)
+    .filter(([name]) => /^[A-Za-z_]\w*$/.test(name))
+    .map(([name, value]) => `export ${name}=${quoted(value)}`);
+  const variables: Readonly<Record<string, string>> = {
+    ROTA_SESSION: session,
+    ROTA_RUN: run,
+    ROTA_TASK: task,
+    ROTA_ATTEMPT: String(attempt),
+    ROTA_FENCE: String(fence),
+    ROTA_DEADLINE: deadline,
+    ROTA_TITLE: title ?? "",
+    ROTA_PROMPT: prompt ?? "",
+    ROTA_COMMAND: command === undefined ? "" : [...exports, commandText(command)].join("\n"),
+    ROTA_DIRECTORY: directory,
+  };
+  return Object.entries(variables)
+    .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
+    .join("");
+}
+
+/** In single quotes nothing means anything to a shell; a null byte cannot be in a variable at all. */
+const quoted = (text: string): string => `'${text.replaceAll("\0", "").replaceAll("'", "'\\''")}'`;

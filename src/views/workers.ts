@@ -1,0 +1,122 @@
+/** Who works: this machine's own workers and the sessions that came by themselves, what each has, and what is on hold. */
+import { type Instant, instant } from "../domain/time.ts";
+import { type Line, paintSections, quiet, strong, type Theme, type Tone, table, toned } from "./line.ts";
+import { age, grouped, plural } from "./moment.ts";
+
+/** Times are ISO 8601, as a daemon answers them. */
+export interface WorkerRow {
+  readonly worker: string;
+  readonly kind: "local" | "session";
+  readonly pool: string;
+  readonly state: string;
+  readonly run?: string;
+  readonly task?: string;
+  readonly since?: string;
+  readonly agent?: string;
+  readonly seen_at?: string;
+}
+
+export interface PauseRow {
+  readonly of: "scheduler" | "pool" | "run" | "task";
+  readonly pool?: string;
+  readonly run?: string;
+  readonly task?: string;
+  readonly by: string;
+  readonly why?: string;
+  readonly at: string;
+}
+
+export interface WorkersInput {
+  readonly workers: readonly WorkerRow[];
+  readonly paused: readonly PauseRow[];
+  readonly now: Instant;
+}
+
+/** Idle ones beyond this say nothing that their number does not. */
+const IDLE_MAX = 8;
+
+export function workersText(input: WorkersInput, { columns }: { readonly columns: number }, theme: Theme): string[] {
+  const { workers, paused, now } = input;
+  return paintSections([workerLines(workers, now, columns), pauseLines(paused, now, columns)], theme, columns);
+}
+
+function workerLines(workers: readonly WorkerRow[], now: Instant, width: number): Line[] {
+  const idle = workers.filter(isIdleLocal);
+  const left = new Set(idle.slice(IDLE_MAX));
+  const rows = workers.filter((worker) => !left.has(worker)).map((worker) => workerCells(worker, now));
+  const columns = [{ shrinkTo: 12 }, { shrinkTo: 8 }, {}, { shrinkTo: 12 }, { align: "right" }, {}] as const;
+  const more: Line[] = left.size > 0 ? [[quiet(`  and ${grouped(left.size)} more that are idle`)]] : [];
+  return [...table(rows, { columns, width, indent: 0 }), ...more];
+}
+
+const isIdleLocal = ({ kind, state }: WorkerRow): boolean => kind === "local" && state === "idle";
+
+function workerCells({ worker, pool, state, task, run, since, seen_at, agent }: WorkerRow, now: Instant): Line[] {
+  const { sign, tone } = SIGNS[state] ?? { sign: "·", tone: "quiet" };
+  const kind = agent === undefined || agent === pool ? pool : `${pool} · ${agent}`;
+  return [
+    [toned(tone, sign), " ", worker],
+    [quiet(kind)],
+    [toned(tone, state)],
+    task === undefined ? [] : [task, quiet(run === undefined ? "" : ` of ${run}`)],
+    [since === undefined ? "" : age(momentOf(since), now)],
+    [quiet(seen_at === undefined ? "" : `seen ${age(momentOf(seen_at), now)} ago`)],
+  ];
+}
+
+const SIGNS: Readonly<Record<string, { readonly sign: string; readonly tone: Tone }>> = {
+  idle: { sign: "○", tone: "quiet" },
+  busy: { sign: "●", tone: "busy" },
+  prompting: { sign: "‖", tone: "warn" },
+  stalled: { sign: "‖", tone: "warn" },
+  quarantined: { sign: "⊘", tone: "bad" },
+};
+
+/** What is on hold, each with who asked for it and why. */
+export function pauseLines(paused: readonly PauseRow[], now: Instant, width: number): Line[] {
+  if (paused.length === 0) return [];
+  const rows = paused.map((pause): Line[] => [
+    [toned("warn", "‖"), " ", pausedWhat(pause)],
+    [quiet(`asked by ${pause.by}`), quiet(pause.why === undefined ? "" : `: ${pause.why}`)],
+    [quiet(`${age(momentOf(pause.at), now)} ago`)],
+  ]);
+  return [[strong("On hold")], ...table(rows, { columns: [{ shrinkTo: 16 }, { shrinkTo: 16 }, {}], width })];
+}
+
+export function pausedWhat({ of, pool, run, task }: Pick<PauseRow, "of" | "pool" | "run" | "task">): string {
+  switch (of) {
+    case "scheduler":
+      return "everything";
+    case "pool":
+      return `pool ${pool}`;
+    case "run":
+      return `run ${run}`;
+    case "task":
+      return `task ${task}${run === undefined ? "" : ` of ${run}`}`;
+  }
+}
+
+/** What has not been handed back. */
+export interface Remaining {
+  readonly run: string;
+  readonly task: string;
+  readonly worker: string;
+}
+
+export function remainingText(
+  remaining: readonly Remaining[],
+  { columns }: { readonly columns: number },
+  theme: Theme,
+): string[] {
+  const rows = remaining.map(({ run, task, worker }): Line[] => [
+    [toned("busy", "●"), " ", task],
+    [quiet(`of ${run}`)],
+    [quiet(`with ${worker}`)],
+  ]);
+  const head: Line = [toned("warn", `${plural(remaining.length, "task")} still out`)];
+  const lines = table(rows, { columns: [{ shrinkTo: 16 }, { shrinkTo: 12 }, { shrinkTo: 12 }], width: columns });
+  return paintSections([[head, ...lines]], theme, columns);
+}
+
+/** What cannot be read as a moment is none: it shows as long ago. */
+export const momentOf = (text: string): Instant => instant(Date.parse(text) || 0);

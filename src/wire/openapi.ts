@@ -1,0 +1,121 @@
+/** The API as an OpenAPI 3.1 document, made from the table of routes and the schemas of what they take and answer. */
+import { type JsonSchema, Schema } from "../std/schema.ts";
+import * as answers from "./answers.ts";
+import * as messages from "./messages.ts";
+import type { Route } from "./route.ts";
+
+type Routes = Readonly<Record<string, Route>>;
+
+export function openApi(routes: object): JsonSchema {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const [name, route] of Object.entries(routes as Routes)) {
+    paths[route.path] ??= {};
+    Object.assign(paths[route.path] as object, { [route.method.toLowerCase()]: operation(name, route) });
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Rota",
+      version: "1",
+      description:
+        "What a daemon (`rota serve`) answers, over the Unix socket in its state directory and, on request, over loopback TCP with a bearer token. Whatever is answered is durable.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "http://localhost", description: "Over the socket: `curl --unix-socket .rota/rota.sock`." }],
+    // Over the socket none is needed.
+    security: [{}, { token: [] }],
+    paths,
+    components: {
+      schemas: Object.fromEntries([...NAMES].map(([schema, name]) => [name, shapeOf(schema)])),
+      responses: {
+        Refusal: {
+          description: "Refused, with a stable code and what to do about it.",
+          content: json(shapeNamed(answers.REFUSAL)),
+        },
+      },
+      securitySchemes: { token: { type: "http", scheme: "bearer", description: "Over TCP only." } },
+    },
+  };
+}
+
+type AnySchema = Schema<unknown>;
+const ANSWERS = new Set<unknown>(Object.values(answers));
+
+/** What the shapes are called in the document: `GRANT` is `Grant`, and what is asked with `CLAIM` is a `ClaimRequest`. */
+const NAMES: ReadonlyMap<AnySchema, string> = new Map([...namesOf(answers, ""), ...namesOf(messages, "Request")]);
+
+function namesOf(shapes: Readonly<Record<string, unknown>>, ending: string): (readonly [AnySchema, string])[] {
+  const pascal = (name: string): string =>
+    name.toLowerCase().replace(/(?:^|_)(\w)/g, (_, first: string) => first.toUpperCase());
+  return Object.entries(shapes).flatMap(([name, shape]) =>
+    shape instanceof Schema ? [[shape as AnySchema, `${pascal(name)}${ending}`] as const] : [],
+  );
+}
+
+/** What is answered may have more in it one day; what is asked may not. */
+const shapeOf = (schema: AnySchema): JsonSchema => (ANSWERS.has(schema) ? opened(schema.json) : schema.json);
+
+function opened(json: JsonSchema): JsonSchema {
+  const entries = Object.entries(json).filter(([key, value]) => !(key === "additionalProperties" && value === false));
+  return Object.fromEntries(entries.map(([key, value]) => [key, openedValue(value)]));
+}
+
+function openedValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(openedValue);
+  return typeof value === "object" && value !== null ? opened(value as JsonSchema) : value;
+}
+
+function shapeNamed(schema: AnySchema): JsonSchema {
+  const name = NAMES.get(schema);
+  return name === undefined ? schema.json : { $ref: `#/components/schemas/${name}` };
+}
+
+const json = (schema: JsonSchema): object => ({ "application/json": { schema } });
+
+function operation(name: string, route: Route): object {
+  const names = paramsOf(route.path);
+  const fields = route.method === "GET" ? Object.entries(route.request.fields) : [];
+  const parameters = [
+    ...names.map((each) => ({ name: each, in: "path", required: true, schema: { type: "string", minLength: 1 } })),
+    ...fields.map(([each, { json, presence }]) => ({
+      name: each,
+      in: "query",
+      required: presence === "required",
+      ...withoutDescription(json),
+    })),
+  ];
+  return {
+    operationId: name,
+    summary: route.summary,
+    description: `Needs the scope \`${route.scope}\`.`,
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.method === "POST" && { requestBody: bodyOf(route) }),
+    responses: responsesOf(route),
+  };
+}
+
+/** The names in a path, in order. */
+export const paramsOf = (path: string): readonly string[] =>
+  path.split("/").flatMap((part) => (part.startsWith("{") ? [part.slice(1, -1)] : []));
+
+function withoutDescription({ description, ...schema }: JsonSchema): object {
+  return description === undefined ? { schema } : { description, schema };
+}
+
+function bodyOf({ request }: Route): object {
+  return { required: request.json["required"] !== undefined, content: json(shapeNamed(request)) };
+}
+
+function responsesOf({ answer, answers, method, stream, orNothing }: Route): object {
+  const shape = answer === undefined ? {} : shapeNamed(answer);
+  const content = {
+    ...(stream !== "wakes" && json(shape)),
+    ...(stream !== undefined && { "text/event-stream": { schema: { type: "string" } } }),
+  };
+  return {
+    ...(method === "DELETE" ? {} : { 200: { description: answers, content } }),
+    ...(method === "DELETE" ? { 204: { description: answers } } : {}),
+    ...(orNothing && { 204: { description: "Nothing came within the wait." } }),
+    default: { $ref: "#/components/responses/Refusal" },
+  };
+}

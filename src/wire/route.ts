@@ -1,0 +1,82 @@
+/** What a route is: how it is asked for, who may, what it takes and what it answers. The table of them is `routes.ts`. */
+import type { Infer, Schema } from "../std/schema.ts";
+import { type Fields, type ObjectSchema, object, type Read } from "../std/schema-maps.ts";
+import type { Caller, Service, Tokens } from "./service.ts";
+
+/** What a token may do; each includes those before it. `work`: claim and report. `admin`: say what runs on this machine, and the rest. */
+export const SCOPES = ["read", "work", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
+export const allows = (has: Scope, needs: Scope): boolean => SCOPES.indexOf(has) >= SCOPES.indexOf(needs);
+
+export const METHODS = ["GET", "POST", "DELETE"] as const;
+export type Method = (typeof METHODS)[number];
+
+/** What answers the calls. */
+export interface Backend {
+  readonly service: Service;
+  readonly tokens: Tokens;
+}
+
+/** `"/v1/runs/{run}/tasks/{task}/why"` has the names `"run" | "task"`. */
+type ParamName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamName<Rest>
+  : never;
+export type Params<Path extends string> = { readonly [Name in ParamName<Path>]: string };
+
+interface Description<Path extends string, F extends Fields, A> {
+  readonly scope: Scope;
+  readonly summary: string;
+  /** What the answer is, in a sentence. */
+  readonly answers: string;
+  /** The body of a POST, the query of a GET. */
+  readonly request?: ObjectSchema<F>;
+  /** The shape of the answer. Absent where it is what a command prints with `--json`, and where nothing is answered. */
+  readonly answer?: Schema<A>;
+  /** The request has a `waitMs`, and the answer may take that long. */
+  readonly waits?: boolean;
+  /** There may be nothing to answer. */
+  readonly orNothing?: true;
+  /** Gives nothing where there is nothing to answer: no content. */
+  call(backend: Backend, params: Params<Path>, request: Read<F>, caller: Caller): Promise<A | undefined>;
+}
+
+export interface Route<Path extends string = string, F extends Fields = Fields, A = unknown>
+  extends Description<Path, F, A> {
+  readonly method: Method;
+  readonly path: Path;
+  readonly request: ObjectSchema<F>;
+  readonly waits: boolean;
+  /** A plan may be large; the body of anything else is small. */
+  readonly large: boolean;
+  /** The answer, when asked for as `text/event-stream`, does not end. */
+  readonly stream?: "events" | "wakes";
+}
+
+/** What a caller writes for a schema: what has a default may be left out. */
+export type Asking<S> =
+  S extends ObjectSchema<infer F>
+    ? { readonly [K in Needed<F>]: Infer<F[K]> } & { readonly [K in Exclude<keyof F, Needed<F>>]?: Infer<F[K]> }
+    : never;
+type Needed<F extends Fields> = { [K in keyof F]: F[K] extends Schema<unknown, "required"> ? K : never }[keyof F];
+
+// biome-ignore lint/complexity/noBannedTypes: the fields of a request that has none.
+type NoFields = {};
+const NOTHING = object({}, { name: "this request" });
+
+const define =
+  (method: Method) =>
+  <const Path extends string, F extends Fields = NoFields, A = unknown>(
+    path: Path,
+    description: Description<Path, F, A> & Pick<Route, "stream"> & { readonly large?: boolean },
+  ): Route<Path, F, A> => ({
+    request: NOTHING as unknown as ObjectSchema<F>,
+    waits: false,
+    large: false,
+    ...description,
+    method,
+    path,
+  });
+
+export const get = define("GET");
+export const post = define("POST");
+export const remove = define("DELETE");

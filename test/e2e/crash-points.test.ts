@@ -1,0 +1,183 @@
+/**
+ * The process dies, or the disk fails, at the N-th call that changes a file, for every verb of the store and for the migration (R1, R4, R16,
+ * S1, S15). Here a sample of N is tried; `CRASH=all npx vitest run test/e2e/crash-points` tries every one.
+ */
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { replayAll } from "../../src/store/replay.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { withoutSums } from "../rig/old-schema.ts";
+import {
+  CALLS,
+  type Call,
+  canInject,
+  countCalls,
+  each,
+  type Fault,
+  inject,
+  nameOf,
+  sample,
+  type Traced,
+  WITHOUT_STRACE,
+} from "../rig/strace.ts";
+import { perform, portrait, portraits, STEPS } from "../rig/verbs.ts";
+
+const ALL = process.env["CRASH"] === "all";
+const MAIN = fileURLToPath(new URL("../rig/verbs-main.ts", import.meta.url));
+const NODE = [process.execPath, "--disable-warning=ExperimentalWarning"];
+const AT_ONCE = 2;
+/** So many points of each call are tried in the suite. */
+const SAMPLED: Readonly<Record<Call, number>> = {
+  write: 2,
+  pwrite64: 14,
+  fsync: 6,
+  fdatasync: 1,
+  rename: 1,
+  ftruncate: 1,
+  unlink: 2,
+};
+
+const root = mkdtempSync(join(tmpdir(), "rota-crash-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let files = 0;
+const newFile = (): string => join(root, `${++files}`, "rota.db");
+
+let seen: readonly string[] = [];
+let counts: Readonly<Record<Call, number>> = {} as Record<Call, number>;
+beforeAll(async () => {
+  if (!canInject()) return;
+  seen = await portraits(() => openSqliteStore(":memory:"));
+  counts = await countCalls({ argv: [...NODE, MAIN, newFile()] });
+});
+
+const pointsOf = (calls: readonly Call[], faults: (call: Call, at: number) => readonly Fault[], share = 1): Fault[] =>
+  calls.flatMap((call) =>
+    sample(counts[call], ALL ? Number.POSITIVE_INFINITY : Math.ceil(SAMPLED[call] * share)).flatMap((at) =>
+      faults(call, at),
+    ),
+  );
+
+/** How many steps it has answered. */
+const acknowledged = ({ out }: Traced): number => Number(out.match(/^\d+/gm)?.at(-1) ?? 0);
+
+describe.skipIf(!canInject())(`at the N-th call that changes a file${WITHOUT_STRACE}`, () => {
+  test(
+    "a store that was killed there has everything it had answered, and goes on",
+    async () => {
+      const points = pointsOf(CALLS, (call, at) => [{ call, how: "SIGKILL", at }]);
+      await each(points, AT_ONCE, async (fault) => {
+        const file = newFile();
+        const end = await inject(fault, { argv: [...NODE, MAIN, file] });
+        await expectWhole(file, end, fault);
+      });
+      report("killed", points);
+    },
+    LIMIT,
+  );
+
+  test(
+    "a store whose disk is full or fails there answers nothing that it has not kept, and goes on when the disk is well again",
+    async () => {
+      const both = (call: Call, at: number): Fault[] => [
+        { call, how: "ENOSPC", at },
+        { call, how: "EIO", at, lasting: true },
+      ];
+      const points = pointsOf(["pwrite64", "fsync", "ftruncate"], both, 0.4);
+      await each(points, AT_ONCE, async (fault) => {
+        const file = newFile();
+        const end = await inject(fault, { argv: [...NODE, MAIN, file] });
+        if (end.code !== 0) expect(end.err, nameOf(fault)).toMatch(/STORE_FAILED|STATE_UNUSABLE/);
+        await expectWhole(file, end, fault);
+      });
+      report("failed", points);
+    },
+    LIMIT,
+  );
+
+  test(
+    "S15: after one failed fsync nothing more is answered, although the next one would succeed",
+    async () => {
+      const points = pointsOf(["fsync"], (call, at) => [{ call, how: "EIO", at }], 0.5);
+      await each(points, AT_ONCE, async (fault) => {
+        const file = newFile();
+        const end = await inject(fault, { argv: [...NODE, MAIN, file, "0", "stubborn"] });
+        const answers = end.out.trim().split("\n");
+        const failed = answers.findIndex((line) => line.startsWith("failed"));
+        // What is not about a commit (opening, folding the log back) may fail and be done again.
+        if (failed >= 0)
+          expect(
+            answers.slice(failed).filter((line) => /^\d/.test(line)),
+            nameOf(fault),
+          ).toEqual([]);
+        await expectWhole(file, end, fault);
+      });
+      report("fsync failed once", points);
+    },
+    LIMIT,
+  );
+
+  test(
+    "R16: a migration that was killed there has not been, or is done",
+    async () => {
+      const old = newFile();
+      {
+        await using store = openSqliteStore(old);
+        await perform(store, () => {});
+      }
+      const final = seen.at(-1);
+      for (const schema of [1, 2]) withoutSums(old, `${old}.${schema}`, schema);
+      const argvOf = (file: string): string[] => [...NODE, MAIN, file, String(STEPS.length)];
+      const copied = (schema: number): string => {
+        const file = newFile();
+        cpSync(`${old}.${schema}`, file);
+        return file;
+      };
+      const needed = await countCalls({ argv: argvOf(copied(2)) });
+      const points = CALLS.flatMap((call) =>
+        sample(needed[call], ALL ? Number.POSITIVE_INFINITY : Math.ceil(SAMPLED[call] * 0.5)).flatMap((at): Fault[] => [
+          { call, how: "SIGKILL", at },
+          ...(ALL && call !== "write" ? [{ call, how: "EIO", at } as const] : []),
+        ]),
+      );
+      await each(points, AT_ONCE, async (fault) => {
+        const file = copied(2);
+        await inject(fault, { argv: argvOf(file) });
+        await using store = openSqliteStore(file);
+        expect(await portrait(store), nameOf(fault)).toBe(final);
+        expect(await store.check(), nameOf(fault)).toEqual([]);
+      });
+      report("migrated", points);
+    },
+    LIMIT,
+  );
+});
+
+const LIMIT = ALL ? 3_600_000 : 120_000;
+
+/** It is as it was before the step in which it was cut off, or after it; nothing in it is wrong; and the rest can be done. */
+async function expectWhole(file: string, end: Traced, fault: Fault): Promise<void> {
+  const point = nameOf(fault);
+  const answered = acknowledged(end);
+  await using store = openSqliteStore(file);
+  const found = await portrait(store);
+  const at = found === seen[answered] ? answered : answered + 1;
+  expect(
+    found === seen[at],
+    `${point}: ${answered} steps were answered, of which the last was "${STEPS[answered - 1]}"`,
+  ).toBe(true);
+  expect(await store.check(), point).toEqual([]);
+  expect(await replayAll(store), point).toEqual([]);
+  await perform(store, () => {}, at);
+  expect(await portrait(store), point).toBe(seen.at(-1));
+}
+
+/** What was tried, for whoever runs the whole of it. */
+function report(what: string, points: readonly Fault[]): void {
+  expect(points.length).toBeGreaterThan(0);
+  if (!ALL) return;
+  const byCall = CALLS.map((call) => `${call} ${points.filter((point) => point.call === call).length}`).join(", ");
+  process.stderr.write(`${what}: ${points.length} points (${byCall})\n`);
+}

@@ -1,0 +1,180 @@
+/**
+ * Every verb of a store and every kind of commit, one after the other, always the same: what the tests of crashes do to a store. The state
+ * after each step is known, so a store that was cut off anywhere must be as it was before that step, or after it.
+ */
+import { hash } from "node:crypto";
+import type { SystemNews, TaskNews } from "../../src/domain/event.ts";
+import { runId, workerId } from "../../src/domain/ids.ts";
+import { type Run, runNo } from "../../src/domain/run.ts";
+import type { TaskSpec } from "../../src/domain/spec.ts";
+import { instant, later, millis, minutes, seconds } from "../../src/domain/time.ts";
+import type { Store } from "../../src/store/store.ts";
+import { no, owner, success, task } from "./builders.ts";
+import { START } from "./clock.ts";
+import { asked, claimed, NOW, Scribe, started } from "./scribe.ts";
+
+/** What one step does to the store. What it is made from is made whether or not it is done, so that a run can go on in the middle. */
+type Verb = (store: Store) => Promise<unknown>;
+export interface Step {
+  readonly name: string;
+  readonly verb: Verb;
+}
+
+const session = {
+  kind: "session_joined",
+  profile: { id: workerId("s1"), agent: "claude", pool: "agents", capabilities: ["gpu"], slots: 2, ttl: minutes(5) },
+} as const satisfies SystemNews;
+const scope = { of: "task", run: runNo(1), task: no(2) } as const;
+const spawn = { kind: "spawn", message: "no such file", durationMs: millis(0) } as const;
+/** Large enough to need pages of its own. */
+const WIDE = 40;
+const wide: readonly TaskSpec[] = Array.from({ length: WIDE }, (_, at) =>
+  task(`w${at}`, { title: `wide ${at} `.repeat(60) }),
+);
+const plan: readonly TaskSpec[] = [
+  task("a"),
+  task("b", { needs: ["a"] }),
+  task("c", { gate: "sure?" }),
+  task("d", { retry: { attempts: 3 } }),
+  task("e"),
+  task("f", { needs: ["e"] }),
+  task("g"),
+];
+
+/** The steps from the first on. The same list is made anew for every run of them. */
+function* steps(): Generator<Step> {
+  const scribe = new Scribe();
+  let epoch = 0;
+  const acquire = (name: string): Step => {
+    epoch++;
+    return {
+      name,
+      verb: async (store) => {
+        const acquired = await store.acquire(owner(name), () => false);
+        if (!acquired.ok || acquired.value !== epoch) throw new Error(`epoch ${epoch} was expected`);
+      },
+    };
+  };
+  const commit = (name: string): Step => {
+    const batch = scribe.journal.take(epoch);
+    return {
+      name: `commit ${name}`,
+      verb: async (store) => {
+        if (!(await store.commit(batch)).ok) throw new Error("the commit was refused");
+      },
+    };
+  };
+  const task_ = (run: Run, at: number, ...news: readonly TaskNews[]): void => void scribe.write(run, at, ...news);
+
+  yield { name: "secret", verb: (store) => store.secret("a secret") };
+  yield acquire("acquire");
+  const run = scribe.submit(plan);
+  scribe.journal.remember({ key: "k1", at: START, answer: { run: runNo(1) } });
+  yield commit("submit with its answer");
+  for (const at of [0, 3, 4, 6]) task_(run, at, claimed);
+  yield commit("claims");
+  for (const at of [0, 3, 4]) task_(run, at, started);
+  yield commit("started");
+  task_(run, 0, { kind: "lease_renewed", deadline: later(NOW, minutes(3)) });
+  yield commit("renewal");
+  task_(run, 0, { kind: "succeeded", outcome: success });
+  task_(run, 3, { kind: "retried", outcome: spawn, notBefore: later(NOW, seconds(9)), costs: true });
+  task_(run, 4, { kind: "failed", outcome: spawn, reason: "permanent" });
+  task_(run, 5, { kind: "skipped", because: no(4) });
+  task_(run, 6, { kind: "parked", reason: "attention", message: "look at it" });
+  yield commit("ends");
+  yield* sessionsAndHolds(scribe, run, commit);
+  const cancel = { kind: "cancel", run: runId("run-1"), by: "mo", why: "enough", at: NOW } as const;
+  yield { name: "request", verb: (store) => store.request(cancel) };
+  yield { name: "request", verb: (store) => store.request({ ...cancel, kind: "requeue" }) };
+  scribe.journal.requestDone(1);
+  task_(run, 6, { kind: "requeued", asked });
+  yield commit("request done");
+  for (const at of [1, 2, 3, 6]) task_(run, at, { kind: "cancelled", asked });
+  scribe.journal.ofRun(runNo(1), { kind: "run_finished", outcome: "failed" }, NOW);
+  scribe.journal.learn(run, [
+    { task: "a", logMs: 3.25, errorSquared: 0.5 },
+    { task: "d", logMs: 1.125 },
+  ]);
+  yield commit("end of the run with its lessons");
+  yield { name: "forget", verb: (store) => store.forget(instant(START + 1)) };
+  yield { name: "release", verb: (store) => store.release(epoch) };
+  yield acquire("acquire again");
+  const second = scribe.submit(wide, { id: runId("run-2"), retryOf: runId("run-1"), carried: [no(0)] }, runNo(2));
+  yield commit("submit of many pages");
+  for (let at = 1; at < WIDE; at++) task_(second, at, claimed, started);
+  yield commit("claims over many pages");
+  yield acquire("take over");
+}
+
+/** What sessions, people and editors bring. */
+function* sessionsAndHolds(scribe: Scribe, run: Run, commit: (name: string) => Step): Generator<Step> {
+  const { journal } = scribe;
+  journal.ofSystem(session, NOW);
+  journal.ofSystem({ ...session, profile: { ...session.profile, id: workerId("s2") } }, NOW);
+  yield commit("sessions");
+  journal.ofSystem({ kind: "session_changed", session: workerId("s1"), state: "busy", losses: 1 }, NOW);
+  journal.ofSystem({ kind: "session_left", session: workerId("s2"), why: "done" }, NOW);
+  yield commit("a session changed, one left");
+  journal.ofSystem({ kind: "paused", scope, asked }, NOW);
+  journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked }, NOW);
+  yield commit("pauses");
+  journal.ofSystem({ kind: "resumed", scope, asked }, NOW);
+  yield commit("resumed");
+  scribe.write(run, 1, { kind: "edited", changes: { title: "another", priority: "high" }, asked });
+  yield commit("edited");
+  journal.remember({ key: "k2", at: NOW, answer: { run: runNo(1), task: no(1), fence: 1 } });
+  yield commit("an answer alone");
+}
+
+/** Does the steps from `from` on, and says after each that it is done. One that fails is the last, unless somebody wants to hear of it. */
+export async function perform(
+  store: Store,
+  acknowledge: (done: number, name: string) => void,
+  from = 0,
+  failed?: (name: string) => void,
+): Promise<void> {
+  let done = 0;
+  for (const { name, verb } of steps()) {
+    if (++done <= from) continue;
+    try {
+      await verb(store);
+      acknowledge(done, name);
+    } catch (error) {
+      if (failed === undefined) throw error;
+      failed(name);
+    }
+  }
+}
+
+export const STEPS: readonly string[] = Array.from(steps(), ({ name }) => name);
+
+/** Everything a store says of itself, as one short text: the whole is too long to be shown when it differs. */
+export async function portrait(store: Store): Promise<string> {
+  const runs = await store.runs();
+  const everything = {
+    owner: await store.owner(),
+    runs: await Promise.all(runs.map(({ no: each }) => store.load(each))),
+    events: await store.events({}),
+    lastSeq: await store.lastSeq(),
+    history: [...(await store.history("plan")).durations],
+    error: (await store.history("plan")).error,
+    sessions: await store.sessions(),
+    pauses: await store.pauses(),
+    answers: [await store.recall("k1"), await store.recall("k2")],
+    requests: await store.requests(),
+  };
+  return hash("sha256", JSON.stringify(everything));
+}
+
+/** How a store looks before the first step, and after each. */
+export async function portraits(open: () => Store): Promise<readonly string[]> {
+  await using store = open();
+  const seen = [await portrait(store)];
+  let done = 0;
+  for (const { verb } of steps()) {
+    await verb(store);
+    seen[++done] = await portrait(store);
+  }
+  return seen;
+}

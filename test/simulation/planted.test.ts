@@ -1,0 +1,51 @@
+/** Every planted bug is found, and within its seeds. One that is not would mean that the simulation has become blind. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { PLANTED_BUGS } from "./planted.ts";
+
+const MAIN = fileURLToPath(new URL("planted-main.ts", import.meta.url));
+/** Each process looks for several, one after the other; two at a time. */
+const SHARE = 9;
+
+interface Found {
+  readonly name: string;
+  readonly seeds: number;
+  readonly found?: string;
+  readonly command?: string;
+}
+
+const names = Object.keys(PLANTED_BUGS);
+const shares = Array.from({ length: Math.ceil(names.length / SHARE) }, (_, at) =>
+  names.slice(at * SHARE, (at + 1) * SHARE),
+);
+
+async function seek(...args: readonly string[]): Promise<readonly Found[]> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--disable-warning=ExperimentalWarning", MAIN, ...args],
+    { maxBuffer: 16 * 2 ** 20 },
+  );
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Found);
+}
+
+test("there are at least twenty of them", () => {
+  expect(names.length).toBeGreaterThanOrEqual(20);
+});
+
+describe.concurrent("planted bugs", { timeout: 900_000 }, () => {
+  test.each(shares)("%s and others are found", async (...share) => {
+    const found = await seek(...share);
+    expect(found.map(({ name }) => name)).toEqual(share);
+    expect(found.filter((each) => each.found === undefined).map(({ name }) => name)).toEqual([]);
+  });
+
+  test("a failing seed is made smaller, and says how to play it again", async () => {
+    const [found] = await seek("--shrink", "one need is enough");
+    expect(found?.command).toMatch(/^rota soak --replay \d+ --without /);
+  });
+});

@@ -1,0 +1,171 @@
+/**
+ * Bugs that are planted on purpose: each is one change of the text of one file, made while that file is loaded, in a process of its own.
+ * Nothing of it is in the program. A simulation that does not find one of them would not find one like it either.
+ */
+export interface PlantedBug {
+  readonly file: string;
+  /** Stands in the file exactly once. */
+  readonly find: string;
+  readonly put: string;
+  /** Within so many seeds it must be found. */
+  readonly seeds: number;
+}
+
+const SEEDS = 400;
+
+const bug = (file: string, find: string, put: string, seeds: number = SEEDS): PlantedBug => ({
+  file,
+  find,
+  put,
+  seeds,
+});
+
+export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
+  "a session reports under an old fence": bug(
+    "engine/leases.ts",
+    "if (!isHeld(status) || status.lease.fence !== fence || isExpired(",
+    "if (!isHeld(status) || isExpired(",
+  ),
+  "a lease is renewed after it ran out": bug(
+    "engine/leases.ts",
+    "status.lease.fence !== fence || isExpired(status.lease, turn.now)",
+    "status.lease.fence !== fence",
+    2_000,
+  ),
+  "answers are given before the commit": bug(
+    "engine/floor.ts",
+    "const committed = await this.#deps.store.commit(batch);",
+    "for (const act of acts.splice(0)) act(); const committed = await this.#deps.store.commit(batch);",
+  ),
+  "processes are started before the commit": bug(
+    "engine/floor.ts",
+    "this.#afterCommit.push(() => this.attempts.start(run, task));",
+    "this.attempts.start(run, task);",
+  ),
+  "resources are given back twice": bug(
+    "decide/site.ts",
+    "giveBack(shape.own);",
+    "giveBack(shape.own); giveBack(shape.own);",
+  ),
+  "a lease ends one moment early": bug("domain/lease.ts", "now > lease.deadline", "now >= lease.deadline"),
+  "a lease goes by the wall clock": bug(
+    "engine/desk.ts",
+    "later(turn.now, session.profile.ttl), order.key)",
+    "later(Date.now() as never, session.profile.ttl), order.key)",
+  ),
+  "a claim said twice is granted twice": bug(
+    "engine/desk.ts",
+    "const again = this.#again(order);",
+    "const again = undefined;",
+  ),
+  "what a claim led to is forgotten at a restart": bug(
+    "engine/reception.ts",
+    "const recalled = key === undefined ? undefined :",
+    "const recalled = true ? undefined :",
+    2_000,
+  ),
+  "a batch is written in part": bug(
+    "store/memory/store.ts",
+    "for (const { row } of batch.tasks) (runs",
+    "for (const { row } of batch.tasks.slice(0, 2)) (runs",
+  ),
+  "one need is enough": bug("domain/reduce.ts", "dependent.unmet--;", "dependent.unmet = 0;"),
+  "an offer keeps nothing": bug(
+    "decide/aside.ts",
+    "if (offer === undefined && this.pauses.of(run, task) === undefined) return false;",
+    "if (this.pauses.of(run, task) === undefined) return false;",
+  ),
+  "a pause does not hold those who wait already": bug("decide/pools.ts", "line.review(now);", ""),
+  "a pause does not reach what depends on it": bug(
+    "decide/aside.ts",
+    "void todo.push(run.tasks[no] as Task)",
+    "undefined",
+  ),
+  "what is parked as poison is lost": bug(
+    "engine/settle.ts",
+    'if (task.status.state === "parked") turn',
+    'if (task.status.state === "parked" && task.status.reason !== "poison") turn',
+  ),
+  "a failure counts twice": bug(
+    "domain/reduce.ts",
+    "if (event.costs) task.failures++;",
+    "if (event.costs) task.failures += 2;",
+  ),
+  "one try too many": bug("decide/rule.ts", "failures >= retry.attempts", "failures > retry.attempts"),
+  "back-off is forgotten at a restart": bug(
+    "store/rows.ts",
+    "since: row.since, notBefore: row.notBefore };",
+    "since: row.since, notBefore: row.since };",
+  ),
+  "the epoch is not checked": bug("store/memory/store.ts", "batch.epoch !== epoch ||", ""),
+  "files are let go when the work begins": bug(
+    "decide/dispatcher.ts",
+    'if (cause.kind === "edited") this.#owned(task);',
+    'if (cause.kind === "started") this.#locks.release(task);',
+  ),
+  "an expired lease keeps its worker": bug(
+    "decide/dispatcher.ts",
+    "if (isHeld(from) && !isHeld(to)) this.#yield(",
+    'if (isHeld(from) && !isHeld(to) && cause.kind !== "expired") this.#yield(',
+  ),
+  "a rate gets back what it gave": bug(
+    "decide/room.ts",
+    "if (pot.refill !== undefined) continue;",
+    "if (pot.refill !== undefined) { pot.free += amount; continue; }",
+  ),
+  "a rate is full again after a restart": bug("decide/shapes.ts", "return amount > 0 ? [{", "return amount < 0 ? [{"),
+  "cancelling is forgotten when the holder is lost": bug(
+    "engine/settle.ts",
+    'if (status.stopping?.kind === "cancelled") {',
+    "if (false as boolean) {",
+  ),
+  "what was assigned and is cancelled goes back": bug(
+    "engine/lookout.ts",
+    'if (status.state !== "claimed" || status.stopping?.kind === "cancelled") return false;',
+    'if (status.state !== "claimed") return false;',
+    2_000,
+  ),
+  "dependents of what failed are run": bug(
+    "domain/reduce.ts",
+    'const met = status.state === "succeeded" ||',
+    'const met = status.state === "failed" || status.state === "succeeded" ||',
+  ),
+  "dependents of what was skipped wait for ever": bug(
+    "decide/cascade.ts",
+    'state === "succeeded") return [];',
+    'state === "succeeded" || state === "skipped") return [];',
+  ),
+  "tokens are not looked at": bug(
+    "engine/leases.ts",
+    "if (isToken(token, hashToken(",
+    'if (token !== "" || isToken(token, hashToken(',
+  ),
+  "the sweep takes what runs here for lost": bug(
+    "engine/lookout.ts",
+    "if (this.#deps.attempts.has(task)) continue;",
+    "",
+    2_000,
+  ),
+  "runs are taken up one by one": bug(
+    "simulate/faults/scheduler.ts",
+    "await this.engine.resumeAll(unfinished.map((run) => run.no));",
+    "for (const run of unfinished) await this.engine.resume(run.no);",
+  ),
+  "what lives on is not taken over": bug(
+    "engine/attempts.ts",
+    "live.handle = await this.#deps.executor.adopt(",
+    "live.handle = undefined; void (",
+  ),
+  "time-outs never come": bug(
+    "decide/timeouts.ts",
+    "const { soft, hard } = spec.timeout;",
+    "const { soft, hard } = spec.timeout; if (hard > 0) return undefined;",
+  ),
+  "gates stand open": bug("domain/world.ts", "needs + (spec.gate === undefined ? 0 : 1)", "needs"),
+  "a session does more at once than it can": bug(
+    "decide/nodes.ts",
+    "return (this.#free.get(worker) ?? 0) > 0;",
+    "return this.#workers.has(worker);",
+  ),
+  "poison is never parked": bug("engine/settle.ts", "task.expiries < EXPIRIES_MAX", "task.expiries < 1e9"),
+};
