@@ -4,6 +4,7 @@
  */
 
 import type { Daemon } from "../app/daemon/daemon.ts";
+import { UserError } from "../domain/errors.ts";
 import { later, millis } from "../domain/time.ts";
 import type { Server } from "../http/server.ts";
 import type { GoOn } from "./run-work.ts";
@@ -51,6 +52,15 @@ async function serveRun({ scheduler, state, config, context }: GoOn): Promise<re
     environment: context.env,
     version: version(),
   });
-  const server = await serve({ service: daemon.service, state: state.root, clock, secrets });
+  const server = await serve({
+    service: { ...daemon.service, submit: refuse, retry: refuse },
+    state: state.root,
+    clock,
+    secrets,
+  });
   return [daemon, server];
 }
+
+/** This process ends with its own plan, and would leave another one behind. */
+const refuse = (): Promise<never> =>
+  Promise.reject(new UserError("DAEMON_MISSING", "This is a single run, which takes no other plan"));

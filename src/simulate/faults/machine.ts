@@ -26,6 +26,11 @@ interface Process {
   stopping: StopReason | undefined;
   /** Nothing of it is known any more. */
   isForgotten: boolean;
+  /**
+   * Started by a scheduler that stood still between its commit and this, and was replaced meanwhile. Nobody can prevent that; what it
+   * reports is refused.
+   */
+  readonly isStray: boolean;
 }
 
 export interface MachineDeps {
@@ -46,13 +51,15 @@ export class Machine {
 
   /** Attempts that run now. */
   get living(): readonly string[] {
-    return [...this.#processes].filter(([, { outcome }]) => outcome === undefined).map(([name]) => name);
+    return [...this.#processes]
+      .filter(([, { outcome, isStray }]) => outcome === undefined && !isStray)
+      .map(([name]) => name);
   }
 
-  /** What one scheduler sees of it. */
-  open(life: Life): Executor {
+  /** What one scheduler sees of it, which `isCurrent` as long as no other one has the store. */
+  open(life: Life, isCurrent: () => boolean): Executor {
     return {
-      start: (attempt, watch) => this.#start(attempt, watch, life),
+      start: (attempt, watch) => this.#start(attempt, watch, life, !isCurrent()),
       adopt: (attempt, _, watch) => life.pass(this.#adopt(attempt, watch, life)),
       sweep: () => life.pass(this.#sweep()),
       [Symbol.asyncDispose]: async () => {},
@@ -71,12 +78,12 @@ export class Machine {
     }
   }
 
-  #start(attempt: Attempt, watch: Watch, life: Life): Handle {
+  #start(attempt: Attempt, watch: Watch, life: Life, isStray: boolean): Handle {
     const name = nameOf(attempt);
     const told = Promise.withResolvers<Outcome>();
     // A process that has died already does not start anything.
     if (!life.isAlive) return { outcome: told.promise, stop: () => {} };
-    this.#refuseDouble(attempt, name);
+    if (!isStray) this.#refuseDouble(attempt, name);
     const { clock, fateOf } = this.#deps;
     const fate = fateOf(`${attempt.run}/${attempt.task}`, attempt.fence);
     const process: Process = {
@@ -90,6 +97,7 @@ export class Machine {
       outcome: undefined,
       stopping: undefined,
       isForgotten: false,
+      isStray,
     };
     this.#processes.set(name, process);
     this.#begin(process);
@@ -98,8 +106,8 @@ export class Machine {
 
   #refuseDouble({ run, task }: Attempt, name: string): void {
     const prefix = `${run}/${task}/`;
-    for (const [other, { outcome }] of this.#processes) {
-      if (outcome !== undefined || !other.startsWith(prefix)) continue;
+    for (const [other, { outcome, isStray }] of this.#processes) {
+      if (outcome !== undefined || isStray || !other.startsWith(prefix)) continue;
       this.#deps.violate(`${name} is started while ${other} still runs`);
     }
   }

@@ -78,7 +78,7 @@ export class SimulatedScheduler {
 
   /** Takes the store over, and everything that others have left. False when somebody else has it. */
   async boot(): Promise<boolean> {
-    const { machine, lives, failed, no, chance } = this.#deps;
+    const { machine, disk, lives, failed, no, chance } = this.#deps;
     const owner: Owner = {
       process: { pid: no, startTime: "0", bootId: "boot" },
       host: "host",
@@ -90,7 +90,7 @@ export class SimulatedScheduler {
     const acquired = await this.store.acquire(owner, lives);
     if (!acquired.ok) return false;
     this.epoch = acquired.value;
-    const executor = machine.open(this.life);
+    const executor = machine.open(this.life, () => this.epoch === disk.epoch);
     this.engine = new Engine({
       store: this.store,
       epoch: this.epoch,
