@@ -11,7 +11,7 @@ export interface PlantedBug {
   readonly seeds: number;
 }
 
-const SEEDS = 400;
+const SEEDS = 1_000;
 
 const bug = (file: string, find: string, put: string, seeds: number = SEEDS): PlantedBug => ({
   file,
