@@ -20,7 +20,7 @@ const plan = {
     queued: { prompt: "queued", pool: "nobody" },
     blocked: { run: "true", needs: ["running"] },
     running: { run: "echo $$ > running.pid; echo once >> running.log; while [ ! -e go ]; do sleep 0.05; done" },
-    backing: { run: "exit 1", retry: { attempts: 2, backoff: "10m" } },
+    backing: { prompt: "rate limited", pool: "agents", priority: "critical" },
     paused: { prompt: "paused", pool: "agents", priority: "low" },
     gated: { run: "true", gate: "May it?" },
     parked: { prompt: "parked", pool: "agents", priority: "critical" },
@@ -53,12 +53,14 @@ async function arrange(client: Client, place: Place): Promise<Readonly<Record<"c
   };
   const parked = await claim("a2", "parked");
   await client.fail({ run: parked.run, task: "parked", fence: parked.fence, token: parked.token, kind: "auth" });
+  const { run, fence, token } = await claim("a2", "backing");
+  // A time that was told: a back-off that is drawn by lot may be over at once.
+  await client.fail({ run, task: "backing", fence, token, kind: "rate-limit", resetMs: 600_000 });
   const claimed = await claim("a1", "claimed");
   const worked = await claim("a1", "worked");
   await client.heartbeat({ run: worked.run, task: "worked", fence: worked.fence, token: worked.token });
   expect(await client.wake("l1", 5_000)).toMatchObject({ task: "offered" });
   await until("the local task runs", () => existsSync(join(place.dir, "running.pid")));
-  await until("the other one backs off", async () => (await statesOf(client))["backing"]?.reason === "backing-off");
   return { claimed, worked };
 }
 
