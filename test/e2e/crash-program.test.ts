@@ -2,13 +2,13 @@
  * The whole program dies at the N-th call that changes a file (R1). Here a few N are tried; `CRASH=all npx vitest run test/e2e/crash-program` tries
  * every one.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { type Client, connect } from "../../src/wire/client.ts";
 import type { Grant } from "../../src/wire/service.ts";
-import { serveIn, stop, submitted } from "../rig/daemon.ts";
+import { answers, serveIn, stop, submitted } from "../rig/daemon.ts";
 import { jsonLines, lastJson, openPlace, type Place, until } from "../rig/rota.ts";
 import {
   CALLS,
@@ -133,8 +133,8 @@ async function callUntilDead(place: Place, dead: Promise<unknown>): Promise<Answ
   const died = dead.then(() => {
     isDead = true;
   });
-  await until("it serves or has died", () => isDead || existsSync(join(place.dir, "state", "rota.sock")), 30_000);
   const client = connect({ state: join(place.dir, "state") }, { by: "test" });
+  await until("it serves or has died", async () => isDead || (await answers(client)), 30_000);
   try {
     await client.join({ agent: "agents", session: "s1", slots: 50, ttlMs: 600_000 });
     for (let no = 0; !isDead && no < 60; no++) await oneRound(client, place, no, answered);

@@ -12,7 +12,7 @@ import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { connect } from "../../src/wire/client.ts";
 import type { Grant } from "../../src/wire/service.ts";
 import { owner } from "../rig/builders.ts";
-import { killHard, serveIn, stop, submitted } from "../rig/daemon.ts";
+import { answers, killHard, serveIn, stop, submitted } from "../rig/daemon.ts";
 import { childOf, lastJson, openPlace, opens, type Place, type Started, until } from "../rig/rota.ts";
 import { canInject, WITHOUT_STRACE } from "../rig/strace.ts";
 
@@ -121,8 +121,8 @@ describe("R9: a store that is slow or busy", () => {
       const slow = ["-qq", "-o", "/dev/null", "-e", "trace=fsync", "-e", "inject=fsync:delay_exit=400000:when=20+"];
       const child = spawn("strace", [...slow, ...argv], { cwd: place.dir, stdio: "ignore" });
       onTestFinished(() => void child.kill("SIGKILL"));
-      await until("it serves", () => existsSync(join(place.dir, "state", "rota.sock")), 30_000);
       await using client = connect({ state: join(place.dir, "state") });
+      await until("it serves", () => answers(client), 30_000);
       await client.join({ agent: "agents", session: "s1", slots: 8, ttlMs: 6_000 });
       const tasks = Object.fromEntries(Array.from({ length: 8 }, (_, no) => [`t${no}`, prompt("agents")]));
       await submitted(client, place, { name: "slow", tasks });
@@ -150,8 +150,8 @@ describe("R12: when there are no file descriptors left", () => {
     });
     onTestFinished(() => void child.kill("SIGKILL"));
     const state = join(place.dir, "state");
-    await until("it serves", () => existsSync(join(state, "rota.sock")), 30_000);
     await using client = connect({ state });
+    await until("it serves", () => answers(client), 30_000);
     await client.join({ agent: "agents", session: "s1", ttlMs: 600_000 });
     await submitted(client, place, { name: "crowded", tasks: { a: prompt("agents"), b: prompt("agents") } });
     const grant = (await client.claim({ session: "s1", waitMs: 5_000 })) as Grant;
@@ -161,15 +161,7 @@ describe("R12: when there are no file descriptors left", () => {
     for (const socket of crowd) socket.destroy();
     expect(await client.complete(proofOf(grant))).toMatchObject({ state: "succeeded" });
     await using late = connect({ state });
-    await until(
-      "others are heard again",
-      () =>
-        late.info().then(
-          () => true,
-          () => false,
-        ),
-      20_000,
-    );
+    await until("others are heard again", () => answers(late), 20_000);
     await late.join({ agent: "agents", session: "s2" });
     const next = (await late.claim({ session: "s2", waitMs: 5_000 })) as Grant;
     expect(await late.complete(proofOf(next))).toMatchObject({ state: "succeeded" });

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connect } from "../../src/wire/client.ts";
-import { submitted } from "../rig/daemon.ts";
+import { answers, submitted } from "../rig/daemon.ts";
 import { lastJson, openPlace, until } from "../rig/rota.ts";
 
 test("a session does what a run has for it, and the run goes on to its end", async () => {
@@ -18,8 +18,8 @@ test("a session does what a run has for it, and the run goes on to its end", asy
   };
   place.file("plan.json", JSON.stringify(plan));
   const { ended } = place.start(["run", "plan.json", "--json"]);
-  await until("it has a door", () => existsSync(join(place.dir, ".rota/rota.sock")));
   await using client = connect({ state: join(place.dir, ".rota") });
+  await until("it has a door", () => answers(client));
   await client.join({ agent: "agents", session: "s" });
   const grant = await client.claim({ session: "s", waitMs: 10_000 });
   expect(grant).toMatchObject({ task: "asked", prompt: "Say yes" });

@@ -42,3 +42,10 @@ export const submitted = (client: Client, place: Place, plan: object, key?: stri
     directory: place.dir,
     ...(key !== undefined && { key }),
   });
+
+/** Whether somebody answers. The socket alone says nothing: it is there a moment before anybody listens. */
+export const answers = (client: Client): Promise<boolean> =>
+  client.info().then(
+    () => true,
+    () => false,
+  );
