@@ -14,6 +14,8 @@ export default defineConfig({
           name: "unit",
           include: ["{src,test,scripts,bench}/**/*.test.ts"],
           exclude: [...SLOW, "**/node_modules/**"],
+          // For machines that are busy with other things: nothing here waits for time to pass.
+          testTimeout: 30_000,
         },
       },
       {
@@ -21,7 +23,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: SLOW,
-          testTimeout: 120_000,
+          testTimeout: 240_000,
           hookTimeout: 60_000,
         },
       },

@@ -90,7 +90,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     },
     after: {
       "session join": "export ROTA_SESSION=s1",
-      "rota heartbeat review --every 1m &": "rota release review; wait %%",
+      "rota heartbeat review --every 1m &": "kill %%; wait %% || true; rota release review",
     },
   },
   "with a daemon and somebody who steps in": {
