@@ -1,5 +1,6 @@
 /** What the cycle sees, what it may do, and what it says of it. There is no way to claim in here. */
-import type { TaskNews } from "../domain/event.ts";
+import type { CycleReport, CycleTally } from "../domain/cycle.ts";
+import type { Event, TaskNews } from "../domain/event.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import type { Session } from "../domain/session.ts";
@@ -61,37 +62,8 @@ export interface Waker {
   wake(targets: readonly WakeTarget[]): Promise<readonly (Error | undefined)[]>;
 }
 
-/** What one cycle saw and did. Tasks are named `run/task`. */
-export interface CycleResult {
-  readonly at: Instant;
-  readonly paused: boolean;
-  readonly pending: number;
-  readonly active: number;
-  readonly sessions: number;
-  readonly recovered: readonly string[];
-  readonly woken: readonly { readonly task: string; readonly session: string }[];
-  readonly wakeFailures: number;
-  readonly noMatch: readonly string[];
-  readonly capacity: number;
-  readonly cooling: number;
-  readonly starved: readonly string[];
-  readonly spawned: readonly string[];
-  readonly parked: readonly string[];
-  readonly errors: readonly string[];
-}
-export interface CycleStats {
-  readonly cycles: number;
-  readonly rebuilds: number;
-  readonly recovered: number;
-  readonly wakes: number;
-  readonly wakeFailures: number;
-  readonly noMatch: number;
-  readonly starved: number;
-  readonly spawned: number;
-  readonly parked: number;
-  readonly lastCycleAt?: Instant;
-  readonly lastError?: string;
-}
+export type CycleResult = CycleReport<Instant>;
+export type CycleStats = CycleTally<Instant>;
 export interface Rebuilt {
   readonly pending: number;
   readonly active: number;
@@ -101,3 +73,21 @@ export interface Rebuilt {
 }
 
 export const nameOf = ({ run, task }: Pick<Pending, "run" | "task">): string => `${run.manifest.id}/${task.spec.id}`;
+
+const CAUSES: ReadonlySet<Event["kind"]> = new Set<Event["kind"]>([
+  "run_submitted",
+  "succeeded",
+  "failed",
+  "retried",
+  "expired",
+  "released",
+  "requeued",
+  "approved",
+  "edited",
+  "offer_ended",
+  "session_joined",
+  "session_changed",
+  "resumed",
+]);
+/** Whether it may have given a session something to do: then whoever is idle is worth a look. */
+export const isCause = ({ kind }: Event): boolean => CAUSES.has(kind);

@@ -5,43 +5,28 @@ import { Problems } from "../std/problems.ts";
 import { object } from "../std/schema-maps.ts";
 import { taskShape } from "./shape.ts";
 
-const {
-  run,
-  title,
-  priority,
-  requires,
-  resources,
-  env,
-  retry,
-  timeout,
-  progress,
-  estimate,
-  labels,
-  workspace,
-  channel,
-  session,
-} = taskShape.fields;
 /** What would change the graph, or whom the task belongs to, is not among them. */
+export const EDITABLE = [
+  "run",
+  "title",
+  "priority",
+  "requires",
+  "resources",
+  "env",
+  "retry",
+  "timeout",
+  "progress",
+  "estimate",
+  "labels",
+  "workspace",
+  "channel",
+  "session",
+] as const;
+const { fields } = taskShape;
 const editShape = object(
-  {
-    run,
-    title,
-    priority,
-    requires,
-    resources,
-    env,
-    retry,
-    timeout,
-    progress,
-    estimate,
-    labels,
-    workspace,
-    channel,
-    session,
-  },
+  Object.fromEntries(EDITABLE.map((name) => [name, fields[name]])) as Pick<typeof fields, (typeof EDITABLE)[number]>,
   { name: "what can be changed" },
 );
-export const EDITABLE: readonly string[] = Object.keys(editShape.fields);
 
 /** The fields that are named, as they will be; or a `UserError` with everything that is wrong. */
 export function readEdit(text: string, spec: TaskSpec): Partial<TaskSpec> {

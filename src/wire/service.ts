@@ -2,6 +2,8 @@
  * What a daemon does for those who call it. The HTTP server, the MCP server and the programs in this package all speak to this one
  * contract; whatever is answered is durable. Refusals are `UserError`s with a stable code.
  */
+
+import type { CycleReport, CycleTally } from "../domain/cycle.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { RunOutcome } from "../domain/run.ts";
 import type { SessionState } from "../domain/session.ts";
@@ -215,37 +217,8 @@ export interface Service {
 /** An event as it is printed: `seq`, `at`, `run`, `kind`, `task`, `attempt`, and what else it has. */
 export type EventReply = { readonly seq: number } & Readonly<Record<string, unknown>>;
 
-/** What one cycle saw and did. Ids are `run/task`. */
-export interface CycleResult {
-  readonly at: string;
-  readonly paused: boolean;
-  readonly pending: number;
-  readonly active: number;
-  readonly sessions: number;
-  readonly recovered: readonly string[];
-  readonly woken: readonly { readonly task: string; readonly session: string }[];
-  readonly wakeFailures: number;
-  readonly noMatch: readonly string[];
-  readonly capacity: number;
-  readonly cooling: number;
-  readonly starved: readonly string[];
-  readonly spawned: readonly string[];
-  readonly parked: readonly string[];
-  readonly errors: readonly string[];
-}
-export interface CycleStats {
-  readonly cycles: number;
-  readonly rebuilds: number;
-  readonly recovered: number;
-  readonly wakes: number;
-  readonly wakeFailures: number;
-  readonly noMatch: number;
-  readonly starved: number;
-  readonly spawned: number;
-  readonly parked: number;
-  readonly lastCycleAt?: string;
-  readonly lastError?: string;
-}
+export type CycleResult = CycleReport<string>;
+export type CycleStats = CycleTally<string>;
 
 /** A token that was issued, without its secret. Times are ISO 8601. */
 export interface TokenReply {

@@ -3,11 +3,10 @@
  * claim, and answers whoever calls. `rota run` is one too, for a single plan.
  */
 import { spawn } from "node:child_process";
-import type { Event } from "../../domain/event.ts";
 
 import { hours, later, millis } from "../../domain/time.ts";
 import type { Cycle } from "../../engine/cycle.ts";
-import type { CycleResult as EngineCycleResult, Pending } from "../../engine/cycle-port.ts";
+import { type CycleResult as EngineCycleResult, isCause, type Pending } from "../../engine/cycle-port.ts";
 import { socketPath } from "../../wire/place.ts";
 import type { CycleResult, Service } from "../../wire/service.ts";
 import type { Config } from "../config.ts";
@@ -118,24 +117,6 @@ function forgetting({ store, clock }: Scheduler): () => void {
     void store.forget(later(now, millis(0 - KEYS_KEPT))).catch(() => {});
   };
 }
-
-/** What may give a session something to do. */
-const CAUSES: ReadonlySet<Event["kind"]> = new Set<Event["kind"]>([
-  "run_submitted",
-  "succeeded",
-  "failed",
-  "retried",
-  "expired",
-  "released",
-  "requeued",
-  "approved",
-  "edited",
-  "offer_ended",
-  "session_joined",
-  "session_changed",
-  "resumed",
-]);
-const isCause = ({ kind }: Event): boolean => CAUSES.has(kind);
 
 function cycleOptions({ wakeInterval, wakeCooldown, offerTtl, starvingAge, ladder }: Config) {
   const [fanOut = 2, spawns = 4, event = 6, park = 10] = ladder;

@@ -1,12 +1,11 @@
 /** One scheduler process: the real engine and the real cycle around what is simulated, wired as the daemon wires them. */
-import type { Event } from "../../domain/event.ts";
 import type { Run } from "../../domain/run.ts";
 import { poolOf } from "../../domain/spec.ts";
 import type { Task } from "../../domain/task.ts";
 import { type Instant, instant, seconds } from "../../domain/time.ts";
 import type { Secrets } from "../../effects/random.ts";
 import type { Cycle } from "../../engine/cycle.ts";
-import type { Pending, WakeTarget } from "../../engine/cycle-port.ts";
+import { isCause, type Pending, type WakeTarget } from "../../engine/cycle-port.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { Attempt } from "../../execute/executor.ts";
 import type { Owner, Store } from "../../store/store.ts";
@@ -35,23 +34,6 @@ export interface SchedulerDeps {
   readonly reaches: (session: string) => boolean;
   readonly spawn: (pending: Pending) => Promise<boolean>;
 }
-
-/** What may give a session something to do. */
-const CAUSES: ReadonlySet<Event["kind"]> = new Set<Event["kind"]>([
-  "run_submitted",
-  "succeeded",
-  "failed",
-  "retried",
-  "expired",
-  "released",
-  "requeued",
-  "approved",
-  "edited",
-  "offer_ended",
-  "session_joined",
-  "session_changed",
-  "resumed",
-]);
 
 export class SimulatedScheduler {
   readonly name: string;
@@ -152,7 +134,7 @@ export class SimulatedScheduler {
       options: { offer, cooldown, starvingAge },
     });
     engine.listen((events) => {
-      if (engine.world.sessions.size > 0 && events.some(({ kind }) => CAUSES.has(kind))) cycle.nudge();
+      if (engine.world.sessions.size > 0 && events.some(isCause)) cycle.nudge();
     });
     return cycle;
   }
