@@ -66,10 +66,10 @@ export function percentiles(values: readonly number[]): Percentiles {
   return { samples: values.length, p50: at(0.5), p99: at(0.99) };
 }
 
-/** The first of each measurement of latency are thrown away: they pay for the compiler. */
-export const WARM_UP_SAMPLES = 50;
+/** The first of each measurement of latency, one right after the other, are thrown away: they pay for everybody's compiler. */
+export const WARM_UP_SAMPLES = 2_000;
 /** How long a system is left alone before the next sample: never the same twice in a row, so that no poll keeps step with it. */
-export const idleMs = (no: number): number => 5 + ((no * 7) % 17);
+export const idleMs = (no: number): number => (no < WARM_UP_SAMPLES ? 0 : 5 + ((no * 7) % 17));
 
 export const round = (value: number): number => Number(value.toPrecision(4));
 

@@ -14,7 +14,7 @@ export async function wakeTimes({ socket }: Served, samples: number): Promise<re
   const times: number[] = [];
   for (let no = 0; no < samples + WARM_UP_SAMPLES; no++) {
     const claimed = one.client.claim({ session: one.id, waitMs: WAIT_MS });
-    await pause(idleMs(no));
+    if (idleMs(no) > 0) await pause(idleMs(no));
     const start = performance.now();
     const submitted = submitPlan(submitter, { count: 1 });
     const grant = await claimed;

@@ -98,7 +98,7 @@ async function sceneOf(reader: Reader, run: Run): Promise<Scene> {
 
 /** A daemon shares what it has among all runs that did not end; any other scheduler has only its own. */
 async function othersOf(reader: Reader, { no }: Run): Promise<readonly Run[]> {
-  const rows = (await reader.store.runs()).filter((row) => row.no !== no && row.status.state !== "finished");
+  const rows = (await reader.store.runs("unfinished")).filter((row) => row.no !== no);
   if (rows.length === 0) return [];
   const { SERVE } = await import("./owner.ts");
   if ((await reader.scheduler())?.command !== SERVE) return [];

@@ -1,6 +1,6 @@
 /** A look at what a state directory holds: changes nothing, needs no scheduler, and may be taken while one works. */
 import { UserError } from "../domain/errors.ts";
-import { taskId } from "../domain/ids.ts";
+import { runId, taskId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { findTask } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
@@ -48,13 +48,11 @@ interface ReadFrom {
 
 /** The run that is meant: by its id, the start of its id, or `last`; the newest when nothing is said. */
 export async function findRun({ store }: ReadFrom, name = "last"): Promise<RunRow> {
+  const [found] = await store.runs(name === "last" ? "newest" : { id: runId(name) });
+  if (found !== undefined) return found;
   const rows = await store.runs();
-  const newest = rows.at(-1);
-  if (newest === undefined)
+  if (rows.length === 0)
     throw new UserError("RUN_UNKNOWN", "There are no runs yet", { hint: "Start one with `rota run PLAN`." });
-  if (name === "last") return newest;
-  const exact = rows.find(({ manifest }) => manifest.id === name);
-  if (exact !== undefined) return exact;
   const begun = rows.filter(({ manifest }) => name !== "" && manifest.id.startsWith(name));
   if (begun.length === 1) return begun[0] as RunRow;
   const ids = begun.map(({ manifest }) => manifest.id);
@@ -71,7 +69,7 @@ export async function findRun({ store }: ReadFrom, name = "last"): Promise<RunRo
 
 /** Whether it is the run that is meant when nothing is said. */
 export const isNewest = async ({ store }: ReadFrom, { no }: Pick<RunRow, "no">): Promise<boolean> =>
-  (await store.runs()).at(-1)?.no === no;
+  (await store.runs("newest"))[0]?.no === no;
 
 /** The run as it is now, with all its tasks. */
 export async function loadRun({ store }: ReadFrom, row: Pick<RunRow, "no" | "manifest">): Promise<Run> {

@@ -1,11 +1,16 @@
 /** From a plan to a run: a new one, or the one that was interrupted. */
 import { UserError } from "../domain/errors.ts";
 import type { TaskNo } from "../domain/graph.ts";
-import { ID_LENGTH_MAX, type RunId, runId } from "../domain/ids.ts";
+import { type RunId, runId } from "../domain/ids.ts";
 import type { Run, RunManifest } from "../domain/run.ts";
 import { type RunRow, restoreRun } from "../store/rows.ts";
 import type { LoadedPlan } from "./plan-file.ts";
 import type { Scheduler } from "./scheduler.ts";
+
+/** How much of a plan's name its runs are called by. */
+const STEM_MAX = 40;
+/** Suffixes that are tried before one is made longer. */
+const TRIES_MAX = 8;
 
 /** What came of asking for a run: it goes on, or it had already ended. */
 export type Opened = { readonly run: Run; readonly how: "submitted" | "resumed" | "finished" };
@@ -27,7 +32,7 @@ export async function openRun(scheduler: Scheduler, loaded: LoadedPlan, resume: 
   if (last !== undefined && last.manifest.digest === loaded.digest) {
     return { run: await readRun(scheduler, last), how: "finished" };
   }
-  const run = await scheduler.engine.submit(manifestOf(scheduler, loaded), loaded.plan.tasks);
+  const run = await scheduler.engine.submit(await manifestOf(scheduler, loaded), loaded.plan.tasks);
   return { run, how: "submitted" };
 }
 
@@ -50,7 +55,7 @@ export async function retryRun(
   if (clears) await clearLeftovers(scheduler, undefined);
   const manifest: RunManifest = {
     ...row.manifest,
-    id: freshId(scheduler, row.manifest.name),
+    id: await freshId(scheduler, row.manifest.name),
     submittedAt: scheduler.clock.now(),
     seed: scheduler.secrets.seed(),
     carried: carried.map(({ no }) => no),
@@ -65,9 +70,7 @@ export async function retryRun(
 /** Stops what an earlier scheduler left running and nobody took over, and puts its tasks back in their queues. */
 async function clearLeftovers({ engine, executor, store }: Scheduler, adopted: Run | undefined): Promise<void> {
   await executor.sweep();
-  for (const row of await store.runs()) {
-    if (row.no !== adopted?.no && row.status.state !== "finished") await engine.shelve(row.no);
-  }
+  for (const { no } of await store.runs("unfinished")) if (no !== adopted?.no) await engine.shelve(no);
 }
 
 const lastOfPlan = (rows: readonly RunRow[], { file }: LoadedPlan): RunRow | undefined =>
@@ -79,9 +82,12 @@ async function readRun({ store }: Scheduler, row: RunRow): Promise<Run> {
   return restoreRun(stored.row, stored.specs, stored.tasks);
 }
 
-export function manifestOf(scheduler: Scheduler, { plan, file, directory, digest }: LoadedPlan): RunManifest {
+export async function manifestOf(
+  scheduler: Pick<Scheduler, "clock" | "secrets" | "store">,
+  { plan, file, directory, digest }: LoadedPlan,
+): Promise<RunManifest> {
   return {
-    id: freshId(scheduler, plan.name),
+    id: await freshId(scheduler, plan.name),
     name: plan.name,
     submittedAt: scheduler.clock.now(),
     directory,
@@ -97,11 +103,15 @@ export function manifestOf(scheduler: Scheduler, { plan, file, directory, digest
 }
 
 /** The plan's name made fit for file names, and something that makes it this run's alone. */
-function freshId({ secrets }: Scheduler, name: string): RunId {
-  const suffix = secrets.suffix();
+async function freshId({ secrets, store }: Pick<Scheduler, "secrets" | "store">, name: string): Promise<RunId> {
   const slug = name.replaceAll(/[^A-Za-z0-9_]+/g, "-").replaceAll(/^-+|-+$/g, "");
-  const stem = slug.slice(0, Math.min(40, ID_LENGTH_MAX - suffix.length - 1)) || "run";
-  return runId(`${stem}-${suffix}`);
+  const stem = slug.slice(0, STEM_MAX) || "run";
+  // Short enough to be typed, so of some thousands of runs of a plan two would have the same.
+  for (let tries = 1; ; tries++) {
+    const suffix = secrets.suffix();
+    const id = runId(tries <= TRIES_MAX ? `${stem}-${suffix}` : `${stem}-${suffix}-${tries}`);
+    if ((await store.runs({ id })).length === 0) return id;
+  }
 }
 
 const planChanged = ({ manifest }: RunRow): UserError =>

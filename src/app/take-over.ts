@@ -5,8 +5,7 @@ import type { Store } from "../store/store.ts";
 
 /** Only what is to be gone on with is looked at: what has ended is read, and `rota doctor` looks at all of it. */
 export async function refuseDisagreement(store: Pick<Store, "runs" | "load" | "events">, root: string): Promise<void> {
-  for (const { no, status, manifest } of await store.runs()) {
-    if (status.state === "finished") continue;
+  for (const { no, manifest } of await store.runs("unfinished")) {
     const [first, ...more] = await replayRun(store, no);
     if (first === undefined) continue;
     const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;

@@ -64,7 +64,7 @@ const page = ({ store }: Reader, asked: Asked, after: number): Promise<readonly 
 /** Nothing more will come of it by itself: it has ended, or nobody schedules it. */
 async function isOver(reader: Reader, no: RunNo): Promise<boolean> {
   if ((await reader.scheduler()) === undefined) return true;
-  const row = (await reader.store.runs()).find((each) => each.no === no);
+  const [row] = await reader.store.runs({ no });
   return row?.status.state === "finished";
 }
 
@@ -87,7 +87,7 @@ class RunBook {
   }
 
   async #load(no: RunNo): Promise<RunState | undefined> {
-    const row = (await this.#reader.store.runs()).find((each) => each.no === no);
+    const [row] = await this.#reader.store.runs({ no });
     return row === undefined ? undefined : loadRun(this.#reader, row);
   }
 }

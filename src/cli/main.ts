@@ -12,6 +12,7 @@ async function start(): Promise<void> {
   const [only, ...more] = process.argv.slice(2);
   if ((only === "--version" || only === "-V") && more.length === 0) return sayVersion();
   quietSqlite();
+  keepCompiled(process.env);
   const [{ runProgram }, { systemTerminal }] = await Promise.all([import("./program.ts"), import("./terminal.ts")]);
   const terminal = systemTerminal(process.env);
   const code = await runProgram(process.argv.slice(2), { terminal, env: process.env, cwd: process.cwd() });
@@ -34,6 +35,15 @@ async function refuseOldNode(): Promise<void> {
   );
   process.stderr.write(`${error.code}: ${error.message} (${error.hint})\n`);
   process.exitCode = error.exitCode;
+}
+
+/**
+ * Compiling this program takes about as long as running a short command of it, so Node keeps what it has compiled: among the user's
+ * own caches, because whoever can write there decides what is run. NODE_DISABLE_COMPILE_CACHE=1 turns it off.
+ */
+function keepCompiled({ XDG_CACHE_HOME: caches, HOME: home }: NodeJS.ProcessEnv): void {
+  const place = caches || (home && `${home}/.cache`);
+  if (place) process.getBuiltinModule("node:module").enableCompileCache(`${place}/rota`);
 }
 
 /** Node says on every use that its SQLite may still change. That is our concern and not the user's; all else is passed on. */

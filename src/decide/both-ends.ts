@@ -16,6 +16,8 @@ import type { Site } from "./site.ts";
 
 /** The costliest graphs of this size take about 50 ms, which is as long as taking up a run should take. */
 const TASKS_MAX = 3_000;
+/** Fewer have no order that could be longer or shorter than another. */
+const TASKS_MIN = 3;
 /** How often a run is played there and back. More than this brings little. */
 const TURNS = 2;
 /** How much shorter a run must become for another order, as a share: less than this is lost again where estimates are wrong. */
@@ -28,7 +30,7 @@ export function firstRanks(
   shapes: Shapes,
   site: Pick<Site, "workers" | "pots">,
 ): Float64Array {
-  if (!known || graph.size > TASKS_MAX) return upwardRanks(graph, costs);
+  if (!known || graph.size < TASKS_MIN || graph.size > TASKS_MAX) return upwardRanks(graph, costs);
   const asked = tasks.map(({ spec }) => shapes.of(spec));
   const everything = { workers: site.workers, pots: site.pots(), amountIn: ({ capacity }: Pot): number => capacity };
   return ranksFromBothEnds(graph, costs, demandsOf(asked, everything));

@@ -33,8 +33,21 @@ export interface Lesson {
 }
 
 /** The mean after one more. */
-export const learn = (known: DurationRecord | undefined, logMs: number): DurationRecord => {
+const learn = (known: DurationRecord | undefined, logMs: number): DurationRecord => {
   if (known === undefined) return { count: 1, meanLog: logMs };
   const count = known.count + 1;
   return { count, meanLog: known.meanLog + (logMs - known.meanLog) / Math.min(count, HISTORY_MEMORY) };
 };
+
+/** What is known after a run has taught these. */
+export function afterLessons({ durations, error }: History, lessons: readonly Lesson[]): History {
+  const known = new Map(durations);
+  let { count, sumOfSquares } = error;
+  for (const { task, logMs, errorSquared } of lessons) {
+    known.set(task, learn(known.get(task), logMs));
+    if (errorSquared === undefined) continue;
+    count++;
+    sumOfSquares += errorSquared;
+  }
+  return { durations: known, error: { count, sumOfSquares } };
+}

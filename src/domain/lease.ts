@@ -23,3 +23,6 @@ export const renewed = (lease: Lease, now: Instant, ttl: Millis): Lease => ({
   ...lease,
   deadline: Math.max(lease.deadline, now + ttl) as Instant,
 });
+
+/** Stands where the hash of a token would: what this machine's own workers hold is reported on by nobody else, so it has none. */
+export const NO_TOKEN = "-";

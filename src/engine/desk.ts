@@ -17,10 +17,10 @@ import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
 import { isHeld, type Task } from "../domain/task.ts";
 import { type Instant, later, type Millis, seconds } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
-import { hashToken } from "../effects/random.ts";
 import type { Remembrance } from "../store/store.ts";
 import type { Leases } from "./leases.ts";
 import type { Turn } from "./settle.ts";
+import type { Tokens } from "./tokens.ts";
 
 /** What is asked for. */
 export interface ClaimOrder {
@@ -61,7 +61,7 @@ export interface DeskDeps {
   readonly world: World;
   readonly pools: Pools;
   readonly leases: Leases;
-  readonly tokenOf: (run: Run, task: Task, fence: number) => string;
+  readonly tokens: Tokens;
   readonly modeOf: (pool: string) => DispatchMode;
   /** How long an assignment waits to be begun. */
   readonly ack?: Millis;
@@ -269,8 +269,8 @@ export class Desk {
   ): Granted {
     const { id: worker } = profile;
     const fence = task.attempt + 1;
-    const token = this.#deps.tokenOf(run, task, fence);
-    const tokenHash = hashToken(token);
+    const token = this.#deps.tokens.issue(run, task, fence);
+    const tokenHash = this.#deps.tokens.hash(token);
     const named = key === undefined ? {} : { key };
     turn.journal.ofTask(run, task, { kind: "claimed", worker, deadline, evidence, tokenHash, ...named }, turn.now);
     this.#deps.leases.begin(task, turn.now);
@@ -278,7 +278,7 @@ export class Desk {
     return this.#granted(run, task, fence, token);
   }
 
-  #granted(run: Run, task: Task, fence = task.attempt, token = this.#deps.tokenOf(run, task, fence)): Granted {
+  #granted(run: Run, task: Task, fence = task.attempt, token = this.#deps.tokens.again(run, task, fence)): Granted {
     const { status } = task;
     const isLive = isHeld(status) && status.lease.fence === fence;
     return {

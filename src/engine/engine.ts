@@ -6,6 +6,7 @@ import { PRESSURE_POLICY } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
 import type { History } from "../domain/history.ts";
+import type { RunId } from "../domain/ids.ts";
 import { scopeKey } from "../domain/pause.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, type RunManifest, type RunNo, runNo } from "../domain/run.ts";
@@ -101,17 +102,18 @@ export class Engine {
   async open(): Promise<void> {
     const { store, secrets, clock } = this.#deps;
     this.world.seq = await store.lastSeq();
-    this.#floor.secret = await store.secret(secrets.token());
+    this.#floor.tokens.secret = await store.secret(secrets.token());
     for (const pause of await store.pauses()) this.world.pauses.set(scopeKey(pause.scope), pause);
     this.#floor.roll.restore(await store.sessions(), clock.now());
-    this.#lastRun = (await store.runs()).reduce((most, { no }) => Math.max(most, no), 0);
+    this.#lastRun = (await store.runs("newest"))[0]?.no ?? 0;
   }
 
   /** Admits a run, whole or not at all. Kept once the run is durable, and with it what its key has led to. */
   async submit(manifest: RunManifest, specs: readonly TaskSpec[], key?: string): Promise<Run> {
     this.#refuseOverload(specs);
-    const history = await this.#deps.store.history(manifest.name);
+    const history = await this.#floor.histories.of(manifest.name);
     return this.#floor.durably((turn) => {
+      if (this.world.findRun(manifest.id) !== undefined) throw taken(manifest.id);
       const no = runNo(++this.#lastRun);
       turn.journal.ofRun(no, { kind: "run_submitted", manifest, specs }, turn.now);
       if (key !== undefined) turn.journal.remember({ key, at: turn.now, answer: { run: no } });
@@ -237,7 +239,7 @@ export class Engine {
   async #takeUp(no: RunNo): Promise<Taken> {
     const run = await this.#load(no);
     if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run ${no}`);
-    const history = await this.#deps.store.history(run.manifest.name);
+    const history = await this.#floor.histories.of(run.manifest.name);
     this.world.runs.set(no, run);
     const lost: Task[] = [];
     for (const task of run.tasks.filter(isOurs)) if (!(await this.#adopt(run, task))) lost.push(task);
@@ -281,6 +283,8 @@ export class Engine {
     turn.journal.ofRun(run.no, { kind: "run_reopened", epoch: this.#deps.epoch }, turn.now);
   }
 }
+
+const taken = (id: RunId): UserError => new UserError("RUN_ACTIVE", `There is a run ${id} already`);
 
 /** A run of another scheduler, and what of it is gone. */
 interface Taken {

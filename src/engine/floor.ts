@@ -12,28 +12,30 @@ import { PRESSURE_POLICY, type PressureLimits, pressureMode } from "../decide/pr
 import { nextDeadline } from "../decide/timeouts.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
-import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
+import { HEARTBEAT_INTERVAL, LEASE_TTL, NO_TOKEN } from "../domain/lease.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, remaining } from "../domain/run.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";
 import { earliest, type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import { type Change, World } from "../domain/world.ts";
 import type { Clock } from "../effects/clock.ts";
-import { hashToken, type Secrets, tokensFrom } from "../effects/random.ts";
+import type { Secrets } from "../effects/random.ts";
 import type { Attempt, Executor } from "../execute/executor.ts";
 import type { Epoch, Store } from "../store/store.ts";
 import { Attempts } from "./attempts.ts";
 import { Desk } from "./desk.ts";
 import { Failure } from "./failure.ts";
+import { Histories } from "./histories.ts";
 import { Journal } from "./journal.ts";
 import { Leases } from "./leases.ts";
 import { Lookout } from "./lookout.ts";
 import { Loop } from "./loop.ts";
 import { Roll } from "./roll.ts";
 import { settleDependents, settleReport, type Turn } from "./settle.ts";
+import { Tokens } from "./tokens.ts";
 
 export interface FloorDeps {
-  readonly store: Pick<Store, "commit">;
+  readonly store: Pick<Store, "commit" | "history">;
   readonly epoch: Epoch;
   readonly clock: Clock;
   readonly secrets: Secrets;
@@ -73,6 +75,8 @@ export class Floor {
   readonly leases: Leases;
   readonly desk: Desk;
   readonly roll: Roll;
+  readonly histories: Histories;
+  readonly tokens: Tokens;
   readonly grace: Millis;
   readonly #deps: FloorDeps;
   readonly #journal: Journal;
@@ -94,12 +98,11 @@ export class Floor {
   #lazySince: Instant | undefined;
   /** When the next turn is due. */
   #due: Instant | undefined;
-  #tokenOf: ReturnType<typeof tokensFrom>;
 
   constructor(deps: FloorDeps) {
     const { options, clock } = deps;
     this.#deps = deps;
-    this.#tokenOf = tokensFrom(deps.secrets.token());
+    this.tokens = new Tokens(deps.secrets);
     this.grace = options.grace ?? GRACE;
     this.#ttl = options.leaseTtl ?? LEASE_TTL;
     this.#heartbeat = options.heartbeat ?? HEARTBEAT_INTERVAL;
@@ -114,15 +117,15 @@ export class Floor {
       attemptOf: deps.attemptOf,
       report: (run, task, fence, report) => this.take((turn) => settleReport(turn, run, task, fence, report)),
     });
-    const tokenOf = (run: Run, task: Task, fence: number) => this.#tokenOf(run.manifest.id, task.spec.id, fence);
     const watch = (run: Run, task: Task) => this.#deadlines.watch(run, task);
+    this.histories = new Histories(deps.store);
     this.roll = new Roll(this.world, this.pools);
-    this.leases = new Leases({ world: this.world, tokenOf, watch, ttl: this.#ttl });
+    this.leases = new Leases({ world: this.world, tokens: this.tokens, watch, ttl: this.#ttl });
     this.desk = new Desk({
       world: this.world,
       pools: this.pools,
       leases: this.leases,
-      tokenOf,
+      tokens: this.tokens,
       modeOf: (pool) => this.modeOf(pool),
       ...(options.ack !== undefined && { ack: options.ack }),
     });
@@ -148,11 +151,6 @@ export class Floor {
   /** This machine's own workers. */
   get dispatcher(): Dispatcher {
     return this.pools.local;
-  }
-
-  /** From now on the tokens of leases follow from this secret. */
-  set secret(secret: string) {
-    this.#tokenOf = tokensFrom(secret);
   }
 
   modeOf(pool: string): DispatchMode {
@@ -328,8 +326,8 @@ export class Floor {
     for (let next = this.dispatcher.next(turn.now); next !== undefined; next = this.dispatcher.next(turn.now)) {
       const { run, task, worker, evidence } = next;
       const deadline = later(turn.now, this.#ttl);
-      const tokenHash = hashToken(this.#deps.secrets.token());
-      this.#journal.ofTask(run, task, { kind: "claimed", worker, deadline, evidence, tokenHash }, turn.now);
+      const lease = { worker, deadline, tokenHash: NO_TOKEN };
+      this.#journal.ofTask(run, task, { kind: "claimed", ...lease, evidence }, turn.now);
       this.attempts.prepare(run, task);
       this.#afterCommit.push(() => this.attempts.start(run, task));
       this.#keepAt ??= later(turn.now, this.#heartbeat);
@@ -344,7 +342,7 @@ export class Floor {
       const verdict = judgeRun(run, () => this.#dispatching && this.pools.canMove(run));
       if (verdict.kind === "finished") {
         this.#journal.ofRun(run.no, { kind: "run_finished", outcome: verdict.outcome }, turn.now);
-        this.#journal.learn(run, lessonsOf(run));
+        this.#learn(run);
         this.pools.dismiss(run);
         this.leases.forget(run);
       }
@@ -358,6 +356,13 @@ export class Floor {
     for (const tell of waiters) this.#afterCommit.push(() => tell(run));
   }
 
+  #learn(run: Run): void {
+    const lessons = lessonsOf(run);
+    if (lessons.length === 0) return;
+    this.#journal.learn(run, lessons);
+    this.histories.learn(run.manifest.name, lessons);
+  }
+
   #mustCommit(now: Instant): boolean {
     if (this.#journal.urgent || this.#afterCommit.length > 0) return true;
     if (this.#journal.empty) return false;
@@ -369,13 +374,14 @@ export class Floor {
     this.#lazySince = undefined;
     const acts = this.#afterCommit;
     this.#afterCommit = [];
-    if (!this.#journal.empty) {
-      const batch = this.#journal.take(this.#deps.epoch);
-      const committed = await this.#deps.store.commit(batch);
-      if (!committed.ok) throw new UserError("STATE_BUSY", "Another scheduler has taken this state directory over");
-      for (const listener of this.#listeners) listener(batch.events);
+    const batch = this.#journal.empty ? undefined : this.#journal.take(this.#deps.epoch);
+    const committed = batch && (await this.#deps.store.commit(batch));
+    if (committed?.ok === false) {
+      throw new UserError("STATE_BUSY", "Another scheduler has taken this state directory over");
     }
+    // Work goes out before anybody is told of it: the telling takes as long again.
     for (const act of acts) act();
+    if (batch !== undefined) for (const listener of this.#listeners) listener(batch.events);
   }
 
   #nextWake(now: Instant): Instant | undefined {

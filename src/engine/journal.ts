@@ -87,17 +87,24 @@ export class Journal {
   }
 
   learn({ manifest: { name } }: Run, lessons: readonly Lesson[]): void {
-    if (lessons.length > 0) this.#lessons = [...this.#lessons, { plan: name, lessons }];
+    this.#lessons = [...this.#lessons, { plan: name, lessons }];
   }
 
   /** Everything since the last call, as one batch. */
   take(epoch: Epoch): Batch {
     const submitted = this.#events.filter((event): event is RunSubmitted => event.kind === "run_submitted");
+    // A new run is written as it begins; only what has become of it since needs more.
+    const isNew = new Set(submitted.map(({ run }) => run));
+    const isChanged = ({ no, status, cancelling }: Run): boolean =>
+      !isNew.has(no) || status.state !== "active" || cancelling;
     const batch: Batch = {
       epoch,
       events: this.#events,
       submitted,
-      runs: [...this.#runs].flatMap((no) => this.#world.run(no) ?? []).map(toRunRow),
+      runs: [...this.#runs]
+        .flatMap((no) => this.#world.run(no) ?? [])
+        .filter(isChanged)
+        .map(toRunRow),
       tasks: Array.from(this.#tasks, ([task, { run, replaces }]) => ({ row: toTaskRow(run, task), replaces })),
       requestsDone: this.#requestsDone,
       lessons: this.#lessons,

@@ -8,8 +8,8 @@ import type { Run } from "../domain/run.ts";
 import { type Held, isHeld, type Task, type TaskState } from "../domain/task.ts";
 import { type Instant, later, type Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
-import { hashToken, isToken } from "../effects/random.ts";
 import { parkIfPoison, type Turn } from "./settle.ts";
+import type { Tokens } from "./tokens.ts";
 
 /** A lease, and the proof that it is the caller's. */
 export interface Proof {
@@ -39,7 +39,7 @@ export interface Heard {
 
 export interface LeasesDeps {
   readonly world: World;
-  readonly tokenOf: (run: Run, task: Task, fence: number) => string;
+  readonly tokens: Tokens;
   /** The deadline has moved. */
   readonly watch: (run: Run, task: Task) => void;
   readonly ttl: Millis;
@@ -117,7 +117,7 @@ export class Leases {
   }
 
   #verify(turn: Turn, { run, task, fence, token }: Proof, { kind }: Word): void {
-    if (isToken(token, hashToken(this.#deps.tokenOf(run, task, fence)))) return;
+    if (this.#deps.tokens.isGenuine(run, task, fence, token)) return;
     turn.journal.ofTask(run, task, { kind: "late_report_refused", fence, reported: kind }, turn.now);
     throw new UserError("TOKEN_WRONG", `The token is not the one of ${task.spec.id}, claim ${fence}`);
   }

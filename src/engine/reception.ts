@@ -279,7 +279,7 @@ export class Reception {
 
   /** A run that has ended and was forgotten: what is reported on it comes too late, and is answered from the record. */
   async #ended(id: RunId): Promise<Run> {
-    const row = (await this.#store.runs()).find(({ manifest }) => manifest.id === id);
+    const [row] = await this.#store.runs({ id });
     const stored = row && (await this.#store.load(row.no));
     if (stored === undefined) throw unknownRun(id);
     return this.#floor.world.run(stored.row.no) ?? restoreRun(stored.row, stored.specs, stored.tasks);

@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import { no, owner, task } from "../../test/rig/builders.ts";
 import { asked, claimed, everyState, FIRST, NOW, Scribe, started } from "../../test/rig/scribe.ts";
 import { profile } from "../../test/rig/sessions.ts";
-import type { Event } from "../domain/event.ts";
 import { runId, taskId, workerId } from "../domain/ids.ts";
 import { type Run, runNo } from "../domain/run.ts";
 import { later, minutes } from "../domain/time.ts";
+import { asRecorded } from "./ledger.ts";
 import { restoreRun, type TaskRow, toRunRow, toTaskRow } from "./rows.ts";
-import { type Batch, NOTHING, type Request, type Store } from "./store.ts";
+import { type Batch, NOTHING, type Request, type Store, type WhichRuns } from "./store.ts";
 
 const dead = (): boolean => false;
 const alive = (): boolean => true;
@@ -103,7 +103,13 @@ export function storeConformance(name: string, open: () => Store | Promise<Store
       scribe.submit([task("a")]);
       scribe.submit([task("a")], { id: runId("run-2"), retryOf: runId("run-1"), carried: [no(0)] }, runNo(2));
       await store.commit(scribe.journal.take(await acquired(store)));
-      expect((await store.runs()).map(({ manifest: { id } }) => id)).toEqual(["run-1", "run-2"]);
+      const idsOf = async (which?: WhichRuns) => (await store.runs(which)).map(({ manifest: { id } }) => id);
+      expect([await idsOf(), await idsOf("newest")]).toEqual([["run-1", "run-2"], ["run-2"]]);
+      expect([await idsOf({ no: runNo(2) }), await idsOf({ id: runId("run-") })]).toEqual([["run-2"], []]);
+      expect(await idsOf({ id: runId("run-1") })).toEqual(["run-1"]);
+      scribe.journal.ofRun(FIRST, { kind: "run_finished", outcome: "succeeded" }, NOW);
+      await store.commit(scribe.journal.take(await acquired(store)));
+      expect(await idsOf("unfinished")).toEqual(["run-2"]);
       expect(await store.load(runNo(3))).toBeUndefined();
     });
 
@@ -183,7 +189,9 @@ export function storeConformance(name: string, open: () => Store | Promise<Store
       await using store = await open();
       const { batch } = everyState(await acquired(store));
       await store.commit(batch);
-      expect(await store.events({})).toEqual(batch.events.filter(({ kind }) => kind !== "lease_renewed").map(asKept));
+      expect(await store.events({})).toEqual(
+        batch.events.filter(({ kind }) => kind !== "lease_renewed").map(asRecorded),
+      );
       expect(await store.lastSeq()).toBe(batch.events.findLast(({ kind }) => kind !== "lease_renewed")?.seq);
     });
 
@@ -381,14 +389,6 @@ async function unchangedBy(store: Store, batch: Batch): Promise<void> {
   const before = await everything();
   expect(await store.commit(batch)).toEqual({ ok: false, error: "ownership-lost" });
   expect(await everything()).toEqual(before);
-}
-
-/** As the ledger keeps it. */
-function asKept(event: Event): unknown {
-  if (event.kind === "claimed") return { ...event, tokenHash: "" };
-  if (event.kind !== "run_submitted") return event;
-  const { manifest: _, specs: __, ...rest } = event;
-  return rest;
 }
 
 /** The rows the store should have: of every task that anything has happened to. */

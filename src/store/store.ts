@@ -112,6 +112,9 @@ export interface EventQuery {
   readonly limit?: number;
 }
 
+/** All of them may be many: whoever knows which one is meant says so. */
+export type WhichRuns = { readonly id: RunId } | { readonly no: RunNo } | "newest" | "unfinished";
+
 export interface StoredRun {
   readonly row: RunRow;
   readonly specs: readonly TaskSpec[];
@@ -125,8 +128,8 @@ export interface Store extends AsyncDisposable {
   release(epoch: Epoch): Promise<void>;
   owner(): Promise<Owner | undefined>;
   commit(batch: Batch): Promise<Result<void, Lost>>;
-  /** Every run, newest last. */
-  runs(): Promise<readonly RunRow[]>;
+  /** Every run, newest last; or those that are asked for. */
+  runs(which?: WhichRuns): Promise<readonly RunRow[]>;
   /** A run with all its tasks. */
   load(run: RunNo): Promise<StoredRun | undefined>;
   events(query: EventQuery): Promise<readonly Event[]>;

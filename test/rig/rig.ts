@@ -16,6 +16,8 @@ import { Machine } from "./machine.ts";
 export interface RigOptions extends Partial<Omit<EngineOptions, "workers">> {
   readonly workers?: number;
   readonly store?: Store;
+  /** The same every time when absent. */
+  readonly secrets?: Secrets;
 }
 
 export class Rig {
@@ -26,10 +28,12 @@ export class Rig {
   /** What the engine told its listeners, in order. */
   readonly told: Event[] = [];
   #options: EngineOptions;
+  readonly #secrets: Secrets | undefined;
   #epochs = 0;
 
-  constructor({ store = openMemoryStore(), workers = 2, ...options }: RigOptions) {
+  constructor({ store = openMemoryStore(), workers = 2, secrets, ...options }: RigOptions) {
     this.store = store;
+    this.#secrets = secrets;
     this.#options = { capacity: {}, capabilities: [], ...options, workers: slots(workers) };
   }
 
@@ -43,7 +47,7 @@ export class Rig {
       store: this.store,
       epoch: acquired.value,
       clock: this.clock,
-      secrets: countedSecrets(this.#epochs),
+      secrets: this.#secrets ?? countedSecrets(this.#epochs),
       executor: this.machine.executor(),
       attemptOf,
       options: this.#options,

@@ -34,8 +34,8 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "answers are given before the commit": bug(
     "engine/floor.ts",
-    "const committed = await this.#deps.store.commit(batch);",
-    "for (const act of acts.splice(0)) act(); const committed = await this.#deps.store.commit(batch);",
+    "const committed = batch && (await this.#deps.store.commit(batch));",
+    "for (const act of acts.splice(0)) act(); const committed = batch && (await this.#deps.store.commit(batch));",
   ),
   "processes are started before the commit": bug(
     "engine/floor.ts",
@@ -137,8 +137,8 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "tokens are not looked at": bug(
     "engine/leases.ts",
-    "if (isToken(token, hashToken(",
-    'if (token !== "" || isToken(token, hashToken(',
+    "if (this.#deps.tokens.isGenuine(",
+    'if (token !== "" || this.#deps.tokens.isGenuine(',
   ),
   "the sweep takes what runs here for lost": bug(
     "engine/lookout.ts",

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 
-const WARM_UP_SAMPLES = 50;
+const WARM_UP_SAMPLES = 2_000;
 const LOOK_EVERY_MS = 2;
 
 const [name, measure, count, options] = process.argv.slice(2);
@@ -58,7 +58,7 @@ async function latency(samples, { url }) {
   const times = [];
   for (let no = 0; no < samples + WARM_UP_SAMPLES; no++) {
     began = Promise.withResolvers();
-    await pause(5 + ((no * 7) % 17));
+    if (no >= WARM_UP_SAMPLES) await pause(5 + ((no * 7) % 17));
     const start = performance.now();
     const added = queue.one();
     times.push((await began.promise) - start);

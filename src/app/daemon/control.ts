@@ -85,13 +85,13 @@ async function submit({ scheduler }: Parts, { text, file, directory, key }: Subm
   const kept = key === undefined ? undefined : `submit/${key}`;
   const recalled = kept === undefined ? undefined : await engine.reception.recall(kept);
   if (recalled !== undefined) {
-    const row = (await store.runs()).find(({ no }) => no === recalled.run);
+    const [row] = await store.runs({ no: recalled.run });
     if (row !== undefined) return { run: row.manifest.id, tasks: row.tasks, repeated: true };
   }
   const bytes = Buffer.from(text);
   const plan = await readPlan(bytes, basename(file));
   const digest = createHash("sha256").update(bytes).digest("hex");
-  const manifest = manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
+  const manifest = await manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
   const run = await engine.submit(manifest, plan.tasks, kept);
   return { run: run.manifest.id, tasks: run.tasks.length, repeated: false };
 }

@@ -98,7 +98,7 @@ export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "exe
 
 /** Every run that did not end, the oldest first; then whatever else of earlier schedulers still runs is stopped. */
 async function takeUp({ store, engine, executor }: Scheduler): Promise<void> {
-  const unfinished = (await store.runs()).filter(({ status }) => status.state !== "finished");
+  const unfinished = await store.runs("unfinished");
   await engine.resumeAll(unfinished.map(({ no }) => no));
   await executor.sweep();
   await engine.takeRequests();

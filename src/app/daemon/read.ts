@@ -227,7 +227,7 @@ class Names {
 
   async #load(no: RunNo): Promise<Run | undefined> {
     const { scheduler } = this.#parts;
-    const row = (await scheduler.store.runs()).find((each) => each.no === no);
+    const [row] = await scheduler.store.runs({ no });
     return row && loadRun(scheduler, row);
   }
 }

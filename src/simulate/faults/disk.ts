@@ -67,7 +67,7 @@ export class Disk {
       release: (epoch) => life.pass(store.release(epoch)),
       owner: () => life.pass(store.owner()),
       commit: (batch) => life.pass(this.#commit(batch, life)),
-      runs: () => life.pass(store.runs()),
+      runs: (which) => life.pass(store.runs(which)),
       load: (run) => life.pass(store.load(run)),
       events: (query) => life.pass(store.events(query)),
       history: (plan) => life.pass(store.history(plan)),

@@ -85,7 +85,7 @@ export class SimulatedScheduler {
     this.engine.failed.catch((error: unknown) => this.life.enter(() => failed(this, error)));
     await this.engine.open();
     this.cycle = this.#cycle();
-    const unfinished = (await this.store.runs()).filter(({ status }) => status.state !== "finished");
+    const unfinished = await this.store.runs("unfinished");
     await this.engine.resumeAll(unfinished.map((run) => run.no));
     await executor.sweep();
     await this.engine.takeRequests();

@@ -1,7 +1,7 @@
 /** The store in memory: the same promises as long as the process lives. For simulations, tests and plans that need no record. */
 import { type Event, isRecorded } from "../../domain/event.ts";
 import type { TaskNo } from "../../domain/graph.ts";
-import { type DurationRecord, type EstimateError, type Lesson, learn, NO_HISTORY } from "../../domain/history.ts";
+import { afterLessons, type History, NO_HISTORY } from "../../domain/history.ts";
 import type { WorkerId } from "../../domain/ids.ts";
 import type { Pause } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
@@ -31,7 +31,7 @@ export function openMemoryStore(): Store {
   const pauses = new Map<string, Pause>();
   const answers = new Map<string, Remembered>();
   let secret: string | undefined;
-  const histories = new Map<string, { durations: Map<string, DurationRecord>; error: EstimateError }>();
+  const histories = new Map<string, History>();
 
   /** Everything that could refuse the batch is asked before anything is changed: whole or not at all. */
   const refuses = (batch: Batch): boolean =>
@@ -47,7 +47,9 @@ export function openMemoryStore(): Store {
     for (const { row } of batch.tasks) (runs.get(row.run) as Kept).tasks.set(row.task, row);
     for (const event of batch.events) if (isRecorded(event)) ledger.push(asRecorded(event));
     for (const no of batch.requestsDone) requests.delete(no);
-    for (const { plan, lessons } of batch.lessons) remember(plan, lessons);
+    for (const { plan, lessons } of batch.lessons) {
+      histories.set(plan, afterLessons(histories.get(plan) ?? NO_HISTORY, lessons));
+    }
     for (const { run, task, spec } of batch.edited) {
       const kept = runs.get(run) as Kept;
       kept.specs = kept.specs.with(task, spec);
@@ -68,16 +70,6 @@ export function openMemoryStore(): Store {
     for (const each of batch.answers) if (!answers.has(each.key)) answers.set(each.key, each);
   };
 
-  const remember = (plan: string, lessons: readonly Lesson[]): void => {
-    const known = histories.get(plan) ?? { durations: new Map(), error: NO_HISTORY.error };
-    for (const { task, logMs, errorSquared } of lessons) {
-      known.durations.set(task, learn(known.durations.get(task), logMs));
-      if (errorSquared === undefined) continue;
-      known.error = { count: known.error.count + 1, sumOfSquares: known.error.sumOfSquares + errorSquared };
-    }
-    histories.set(plan, known);
-  };
-
   return {
     async acquire(next, alive) {
       if (owner !== undefined && alive(owner)) return err(owner);
@@ -95,8 +87,12 @@ export function openMemoryStore(): Store {
       write(batch);
       return ok(undefined);
     },
-    async runs() {
-      return [...runs.values()].map(({ row }) => row);
+    async runs(which) {
+      const rows = [...runs.values()].map(({ row }) => row);
+      if (which === undefined) return rows;
+      if (which === "newest") return rows.slice(-1);
+      if (which === "unfinished") return rows.filter(({ status }) => status.state !== "finished");
+      return rows.filter(({ no, manifest }) => ("id" in which ? manifest.id === which.id : no === which.no));
     },
     async load(no) {
       const kept = runs.get(no);

@@ -20,7 +20,7 @@ const BUSY_MS = 5_000;
 /** The first SQLite without the write-ahead-log reset bug: older ones may lose a commit. */
 const SQLITE_MIN = [3, 51, 3] as const;
 /** Pages of log after which it is folded back into the database: bounds its size at about 16 MB. */
-const CHECKPOINT_PAGES = 4_000;
+export const CHECKPOINT_PAGES = 4_000;
 /** A reader that stays keeps the log from being folded back. Once it has gone, the log is cut to this again. */
 const LOG_BYTES_MAX = 32 * 2 ** 20;
 

@@ -47,13 +47,21 @@ export function refuseNewer(db: DatabaseSync, file: string): void {
 export const userVersion = (db: DatabaseSync): number =>
   Number((db.prepare("pragma user_version").get() as { user_version: number }).user_version);
 
+let migrations: readonly Migration[] | undefined;
+
+/** They are part of the program, and do not change while it runs. */
 function readMigrations(): readonly Migration[] {
-  const names = readdirSync(FOLDER)
+  migrations ??= migrationsIn(FOLDER);
+  return migrations;
+}
+
+function migrationsIn(folder: URL): readonly Migration[] {
+  const names = readdirSync(folder)
     .filter((name) => name.endsWith(".sql"))
     .sort();
   return names.map((name, index) => {
     const no = Number(name.slice(0, 4));
     invariant(no === index + 1, `migration ${name} is number ${index + 1}`);
-    return { no, name, sql: readFileSync(new URL(name, FOLDER), "utf8") };
+    return { no, name, sql: readFileSync(new URL(name, folder), "utf8") };
   });
 }

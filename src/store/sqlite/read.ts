@@ -6,7 +6,7 @@ import { type RunManifest, type RunNo, type RunStatus, runNo } from "../../domai
 import { type TaskSpec, unpackSpec } from "../../domain/spec.ts";
 import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
 import type { RunRow, TaskRow } from "../rows.ts";
-import type { EventQuery, Owner, PendingRequest, Request, StoredRun } from "../store.ts";
+import type { EventQuery, Owner, PendingRequest, Request, StoredRun, WhichRuns } from "../store.ts";
 import { refuseMissing, type Sealing, sealOf, WHOLE_LEDGER } from "./seals.ts";
 import type { Reading, SealReading, Writing } from "./statements.ts";
 import { damaged, eventSum, sumOf, taskSum, type Value, verify } from "./sums.ts";
@@ -34,8 +34,15 @@ export function readOwner({ sql, seals }: Source): { readonly epoch: number; rea
   return { epoch, owner: owner === null ? undefined : (JSON.parse(owner) as Owner) };
 }
 
-export const readRuns = (source: Source): readonly RunRow[] =>
-  source.sql.allRuns.all().map((row) => toRunRow(source, row));
+export const readRuns = (source: Source, which?: WhichRuns): readonly RunRow[] =>
+  rowsOfRuns(source.sql, which).map((row) => toRunRow(source, row));
+
+function rowsOfRuns(sql: Reading, which: WhichRuns | undefined): readonly Row[] {
+  if (which === undefined) return sql.allRuns.all();
+  if (which === "newest") return sql.newestRun.all();
+  if (which === "unfinished") return sql.unfinishedRuns.all();
+  return "id" in which ? sql.runOfName.all(which.id) : sql.oneRun.all(which.no);
+}
 
 export function readRun(source: Source, no: RunNo): StoredRun | undefined {
   const found = source.sql.oneRun.get(no);
@@ -119,8 +126,6 @@ export function readLastSeq({ sql, seals }: Source): number {
 }
 
 export function readHistory({ sql, seals }: Source, plan: string): History {
-  refuseMissing(seals, "duration");
-  refuseMissing(seals, "estimate_error");
   const durations = new Map<string, DurationRecord>();
   for (const row of sql.durations.all(plan)) {
     const { task, count, mean_log: meanLog } = row as { task: string; count: number; mean_log: number };

@@ -9,12 +9,14 @@ export type Reading = ReturnType<typeof prepareReading>;
 
 export function prepareReading(db: DatabaseSync, schema: number) {
   const sum = schema >= SUMS_SINCE ? "sum" : "null as sum";
+  const run = `select no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, ${sum} from run`;
   return {
     ownership: db.prepare(`select epoch, owner, ${sum} from ownership`),
-    allRuns: db.prepare(`
-      select no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, ${sum} from run order by no`),
-    oneRun: db.prepare(`
-      select no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, ${sum} from run where no = ?`),
+    allRuns: db.prepare(`${run} order by no`),
+    unfinishedRuns: db.prepare(`${run} where state <> 'finished' order by no`),
+    newestRun: db.prepare(`${run} order by no desc limit 1`),
+    oneRun: db.prepare(`${run} where no = ?`),
+    runOfName: db.prepare(`${run} where id = ?`),
     specsOfRun: db.prepare(`select run, no, id, spec, ${sum} from task_spec where run = ? order by no`),
     tasksOfRun: db.prepare(`
       select run, no, state, version, attempt, failures, expiries, approved, since,

@@ -4,8 +4,9 @@ import { UserError } from "../../domain/errors.ts";
 import { err, ok } from "../../std/result.ts";
 import type { Store } from "../store.ts";
 import { audit } from "./audit.ts";
-import { connect, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
+import { CHECKPOINT_PAGES, connect, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
+import { LogRoom } from "./log-room.ts";
 import { userVersion } from "./migrate.ts";
 import {
   readEvents,
@@ -19,7 +20,7 @@ import {
   type Target,
 } from "./read.ts";
 import { forgetAnswers, type Registers, readAnswer, readPauses, readSecret, readSessions } from "./registers.ts";
-import { refuseMissing, sealTable } from "./seals.ts";
+import { type Counted, refuseMissing, sealTable } from "./seals.ts";
 import {
   prepareReading,
   prepareRegisters,
@@ -60,8 +61,14 @@ interface Parts {
 
 function storeOn({ db, file, source, registers, target }: Parts): Store {
   const inTransaction = transactions(db);
+  const room = target === undefined || file === ":memory:" ? undefined : new LogRoom(db, file, CHECKPOINT_PAGES);
   let failure: Error | undefined;
-  let answersAreWhole = false;
+  /** There may be many rows, so that a table is whole is found out once. */
+  const whole = new Set<Counted>();
+  const mustBeWhole = (table: Counted): void => {
+    if (!whole.has(table)) refuseMissing(source.seals, table);
+    whole.add(table);
+  };
   /** Whatever a verb meets in the file is told in words a person can act on. */
   const plainly = <T>(verb: () => T, otherwise: Otherwise = "STATE_UNUSABLE"): T => {
     try {
@@ -84,6 +91,14 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
       const told = asUserError(error, file, "STORE_FAILED");
       if (isOfDisk(error)) failure = told as Error;
       throw told;
+    }
+  };
+  /** What was committed stays so, whatever comes of this; but a disk that fails now is not asked again. */
+  const keepRoom = (): void => {
+    try {
+      room?.keep();
+    } catch (error) {
+      failure = asUserError(error, file, "STORE_FAILED") as Error;
     }
   };
   return {
@@ -109,10 +124,11 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
         (all) => writeBatch(all, batch),
         (written) => written,
       );
+      keepRoom();
       return isWritten ? ok(undefined) : err("ownership-lost");
     },
-    async runs() {
-      return plainly(() => readRuns(source));
+    async runs(which) {
+      return plainly(() => readRuns(source, which));
     },
     async load(no) {
       return reading(() => readRun(source, no));
@@ -121,7 +137,11 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
       return reading(() => readEvents(source, query));
     },
     async history(plan) {
-      return reading(() => readHistory(source, plan));
+      return reading(() => {
+        mustBeWhole("duration");
+        mustBeWhole("estimate_error");
+        return readHistory(source, plan);
+      });
     },
     async lastSeq() {
       return reading(() => readLastSeq(source));
@@ -134,9 +154,7 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
     },
     async recall(key) {
       return reading(() => {
-        // There may be many, so that the table is whole is found out once.
-        if (!answersAreWhole) refuseMissing(source.seals, "answer");
-        answersAreWhole = true;
+        mustBeWhole("answer");
         return readAnswer(registers, source, key);
       });
     },
@@ -167,6 +185,7 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
       });
     },
     async [Symbol.asyncDispose]() {
+      room?.[Symbol.dispose]();
       if (db.isOpen) db.close();
     },
   };

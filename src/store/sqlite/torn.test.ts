@@ -88,9 +88,10 @@ describe("when a statement fails", () => {
     [calls, failAt] = [0, at];
     const guarded = (call: Guarded) =>
       function (this: unknown, ...args: never[]): unknown {
-        calls++;
         // A transaction that is given up is given up by the failure itself.
-        if ((calls === failAt || (lasting && calls > failAt)) && String(args[0]) !== "rollback") throw ioError();
+        if (String(args[0]) === "rollback") return call.apply(this as never, args);
+        calls++;
+        if (calls === failAt || (lasting && calls > failAt)) throw ioError();
         return call.apply(this as never, args);
       };
     const { run, get, all } = originals;

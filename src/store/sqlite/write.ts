@@ -1,6 +1,6 @@
 /** From what a turn has brought to rows, each with its checksum. */
 import { type Event, isRecorded, type RunSubmitted } from "../../domain/event.ts";
-import { type Lesson, learn } from "../../domain/history.ts";
+import { afterLessons, type DurationRecord, type Lesson } from "../../domain/history.ts";
 import type { RunStatus } from "../../domain/run.ts";
 import { packSpec } from "../../domain/spec.ts";
 import { invariant } from "../../std/invariant.ts";
@@ -131,19 +131,23 @@ function insertEvent(sql: Writing, event: Event): void {
 }
 
 function remember(target: Target, plan: string, lessons: readonly Lesson[]): void {
-  const { durations, error } = readHistory(target, plan);
-  let { count, sumOfSquares } = error;
-  for (const { task, logMs, errorSquared } of lessons) {
-    const known = learn(durations.get(task), logMs);
-    const values = [plan, task, known.count, known.meanLog] as const;
-    target.write.writeDuration.run(...values, sumOf("duration", ...values));
-    if (errorSquared === undefined) continue;
-    count++;
-    sumOfSquares += errorSquared;
+  const known = readHistory(target, plan);
+  const { durations, error } = afterLessons(known, lessons);
+  let change = 0;
+  for (const task of new Set(lessons.map((lesson) => lesson.task))) {
+    const values = durationValues(plan, task, durations.get(task) as DurationRecord);
+    const sum = sumOf("duration", ...values);
+    const before = known.durations.get(task);
+    change += sum - (before === undefined ? 0 : sumOf("duration", ...durationValues(plan, task, before)));
+    target.write.writeDuration.run(...values, sum);
   }
-  sealTable(target.seals, target.write, "duration");
-  if (count === error.count) return;
-  const values = [plan, count, sumOfSquares] as const;
+  // There may be very many, of all plans; of what was estimated there is one row for each plan.
+  sealTable(target.seals, target.write, "duration", change);
+  if (error.count === known.error.count) return;
+  const values = [plan, error.count, error.sumOfSquares] as const;
   target.write.writeEstimateError.run(...values, sumOf("estimate_error", ...values));
   sealTable(target.seals, target.write, "estimate_error");
 }
+
+const durationValues = (plan: string, task: string, { count, meanLog }: DurationRecord) =>
+  [plan, task, count, meanLog] as const;

@@ -1,0 +1,61 @@
+/**
+ * The tokens of leases: made from a secret of the store, so that whoever asks for the same grant again gets the same token, although
+ * only its hash is kept; and with a mark of the scheduler that gave them out. A store that was put back to what it once was gives the same
+ * numbers to other claims, but under another mark: what was given out before that is not taken for what is given out now.
+ */
+import type { Run } from "../domain/run.ts";
+import { isHeld, type Task } from "../domain/task.ts";
+import { hashToken, isToken, type Secrets, tokensFrom } from "../effects/random.ts";
+
+const MARK_LENGTH = 8;
+/** Between the mark and the rest, in a token as in what is kept of it. What has none is from before there were marks. */
+const BETWEEN = ".";
+
+export class Tokens {
+  readonly #mark: string;
+  #make: ReturnType<typeof tokensFrom>;
+
+  constructor(secrets: Secrets) {
+    this.#mark = secrets.token().slice(-MARK_LENGTH).replaceAll(BETWEEN, "-");
+    this.#make = tokensFrom(secrets.token());
+  }
+
+  /** From now on they follow from this secret. */
+  set secret(secret: string) {
+    this.#make = tokensFrom(secret);
+  }
+
+  /** Of a claim that is being made. */
+  issue(run: Run, task: Task, fence: number): string {
+    return this.#marked(this.#mark, run, task, fence);
+  }
+
+  /** What is kept of a token. */
+  hash(token: string): string {
+    return `${markOf(token)}${BETWEEN}${hashToken(token)}`;
+  }
+
+  /** Of a claim that was made before, perhaps by an earlier scheduler. */
+  again(run: Run, task: Task, fence: number): string {
+    const kept = keptOf(task, fence);
+    return this.#marked(kept === undefined ? this.#mark : markOf(kept), run, task, fence);
+  }
+
+  /** Of a claim that has ended nothing is kept, so that we could have given it out is all that is asked. */
+  isGenuine(run: Run, task: Task, fence: number, token: string): boolean {
+    const kept = keptOf(task, fence);
+    const hash = kept?.slice(kept.indexOf(BETWEEN) + 1) ?? hashToken(this.#marked(markOf(token), run, task, fence));
+    return isToken(token, hash);
+  }
+
+  #marked(mark: string, { manifest }: Run, { spec }: Task, fence: number): string {
+    if (mark === "") return this.#make(manifest.id, spec.id, fence);
+    return `${mark}${BETWEEN}${this.#make(manifest.id, spec.id, fence, mark)}`;
+  }
+}
+
+const markOf = (text: string): string => text.slice(0, Math.max(0, text.indexOf(BETWEEN)));
+
+/** What is kept of the claim that holds, if it is this one. */
+const keptOf = ({ status }: Task, fence: number): string | undefined =>
+  isHeld(status) && status.lease.fence === fence ? status.lease.tokenHash : undefined;
