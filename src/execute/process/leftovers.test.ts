@@ -122,7 +122,8 @@ describe.each(FORKERS)("nothing survives its task, forked through %s:", (forker)
     await exists(join(dir, "ready"));
     handle.stop(CANCELLED, seconds(60));
     expect(await handle.outcome).toMatchObject({ kind: "cancelled" });
-    expect(readFileSync(join(dir, "logs", "task.log"), "utf8")).toBe("woken\n");
+    // Where the stop comes first, its shell may have something to say of the sleep that ended.
+    expect(readFileSync(join(dir, "logs", "task.log"), "utf8")).toMatch(/woken\n$/);
   });
 
   test("verification may take longer than strays are let be", async () => {

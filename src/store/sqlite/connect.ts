@@ -4,7 +4,9 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import { asUserError } from "./failure.ts";
+import { brokenLog } from "./log-check.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
+import { damaged } from "./sums.ts";
 
 /** `full`: a commit is on the disk before it is answered. `normal`: a power cut may lose the last moments, never mix them up. */
 export const DURABILITIES = ["full", "normal"] as const;
@@ -25,6 +27,10 @@ export const CHECKPOINT_PAGES = 4_000;
 const LOG_BYTES_MAX = 32 * 2 ** 20;
 
 export function connect(file: string, { durability = "full", readOnly = false }: SqliteOptions = {}): DatabaseSync {
+  // Before anybody has it open: whoever closes it last brings what can be read into the database, and takes the rest away. Where
+  // commits are not synced one by one, a power cut may leave any of the last ones behind.
+  const broken = readOnly || durability === "normal" || file === ":memory:" ? undefined : brokenLog(file);
+  if (broken !== undefined) throw asUserError(damaged(broken), file);
   const db = openDatabase(file, readOnly);
   try {
     db.exec(`pragma busy_timeout = ${BUSY_MS}`);

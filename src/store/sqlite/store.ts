@@ -6,6 +6,7 @@ import type { Store } from "../store.ts";
 import { audit } from "./audit.ts";
 import { CHECKPOINT_PAGES, connect, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
+import { brokenLog } from "./log-check.ts";
 import { LogRoom } from "./log-room.ts";
 import { userVersion } from "./migrate.ts";
 import {
@@ -180,6 +181,8 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
       return plainly(() => {
         const lines = db.prepare("pragma integrity_check").all();
         const broken = lines.map(({ integrity_check: line }) => String(line)).filter((line) => line !== "ok");
+        const log = file === ":memory:" ? undefined : brokenLog(file);
+        if (log !== undefined) broken.push(log);
         if (broken.length > 0 || source.seals === undefined) return broken;
         return inTransaction(() => [...audit(db)], "deferred");
       });

@@ -1,0 +1,125 @@
+/**
+ * Looks the write-ahead log over before SQLite does. SQLite reads it up to the first page that is not what was written, and takes what
+ * comes after it for never written: after a power cut that is right, but where something was changed in the middle, commits that were
+ * answered would silently be gone. Each page carries the sum of all before it, so whether one was written after another can still be told.
+ */
+import { readFileSync } from "node:fs";
+
+const HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+/** Of a log whose sums are made of words in the order of this machine, which is that of nearly all. */
+const MAGIC = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0x377f0682 : 0x377f0683;
+
+/** In a sentence, when commits that were answered can no longer be read. */
+export function brokenLog(database: string): string | undefined {
+  const lost = lostPages(database);
+  if (lost === 0) return undefined;
+  return `${lost} pages of its log were written after one that is damaged. Put a backup back, or move ${database}-wal away to go on without them`;
+}
+
+/** How many pages there are after the first that is not what was written, of commits that came after its own. */
+function lostPages(database: string): number {
+  const seen = scan(database);
+  if (seen === undefined) return 0;
+  // Somebody may be writing: what was not there yet when we came by is there when we come again.
+  const again = scan(database);
+  return again?.first === seen.first ? again.lost : 0;
+}
+
+interface Break {
+  readonly first: number;
+  readonly lost: number;
+}
+
+function scan(database: string): Break | undefined {
+  const bytes = read(`${database}-wal`);
+  const log = bytes && Log.of(bytes);
+  if (log === undefined) return undefined;
+  let first = 0;
+  while (log.isReadable && first < log.frames && log.isWhole(first)) first++;
+  // A commit that was being written when the power went may have come to the disk in any order; one before that was all there.
+  let ended = false;
+  let lost = 0;
+  for (let no = first; no < log.frames; no++) {
+    if (!log.isOwn(no) || (no > first && !log.isWhole(no))) continue;
+    if (ended) lost++;
+    if (log.endsCommit(no)) ended = true;
+  }
+  return lost === 0 ? undefined : { first, lost };
+}
+
+class Log {
+  readonly #view: DataView;
+  readonly #words: Uint32Array;
+  readonly #frameBytes: number;
+  /** Where the salts stand that all pages of this log share. */
+  readonly #salts: number;
+  readonly frames: number;
+  /** Whether SQLite reads any of it. */
+  readonly isReadable: boolean;
+
+  /** Nothing when it is not one that was written on a machine like this. */
+  static of(bytes: Buffer): Log | undefined {
+    if (bytes.length < HEADER_BYTES || bytes.byteOffset % 4 !== 0) return undefined;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const pageBytes = view.getUint32(8);
+    if (view.getUint32(0) !== MAGIC || pageBytes < 512 || pageBytes > 65_536) return undefined;
+    return new Log(bytes, view, FRAME_HEADER_BYTES + pageBytes);
+  }
+
+  private constructor(bytes: Buffer, view: DataView, frameBytes: number) {
+    this.#view = view;
+    this.#words = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
+    this.#frameBytes = frameBytes;
+    this.frames = Math.floor((bytes.length - HEADER_BYTES) / frameBytes);
+    const [low, high] = this.#sum(0, 0, 0, HEADER_BYTES - 8);
+    this.isReadable = low === view.getUint32(24) && high === view.getUint32(28);
+    this.#salts = this.isReadable || this.frames === 0 ? 16 : HEADER_BYTES + 8;
+  }
+
+  /** The salts say that it is of this log, and not of what stood here before. */
+  isOwn(no: number): boolean {
+    const [view, at] = [this.#view, this.#at(no) + 8];
+    return (
+      view.getUint32(at) === view.getUint32(this.#salts) && view.getUint32(at + 4) === view.getUint32(this.#salts + 4)
+    );
+  }
+
+  /** The last page of a commit says how large the database is then. */
+  endsCommit(no: number): boolean {
+    return this.#view.getUint32(this.#at(no) + 4) !== 0;
+  }
+
+  /** Whether its sum is what the sum before it and its own bytes make. */
+  isWhole(no: number): boolean {
+    if (!this.isOwn(no)) return false;
+    const at = this.#at(no);
+    const before = no === 0 ? HEADER_BYTES - 8 : at - this.#frameBytes + 16;
+    const start = this.#sum(this.#view.getUint32(before), this.#view.getUint32(before + 4), at, at + 8);
+    const [low, high] = this.#sum(start[0], start[1], at + FRAME_HEADER_BYTES, at + this.#frameBytes);
+    return low === this.#view.getUint32(at + 16) && high === this.#view.getUint32(at + 20);
+  }
+
+  #at(no: number): number {
+    return HEADER_BYTES + no * this.#frameBytes;
+  }
+
+  #sum(lowBefore: number, highBefore: number, from: number, to: number): readonly [number, number] {
+    const words = this.#words;
+    let [low, high] = [lowBefore | 0, highBefore | 0];
+    for (let word = from >> 2; word < to >> 2; word += 2) {
+      low = (low + (words[word] as number) + high) | 0;
+      high = (high + (words[word + 1] as number) + low) | 0;
+    }
+    return [low >>> 0, high >>> 0];
+  }
+}
+
+function read(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch {
+    // There is none, or it cannot be read: SQLite will say so.
+    return undefined;
+  }
+}
