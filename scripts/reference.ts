@@ -1,5 +1,5 @@
 /** The reference pages, made from the tables that the program itself uses: what they say cannot be out of date. */
-import { SETTING_NAMES, SETTINGS, variableOf } from "../src/app/config.ts";
+import { POOL, SETTING_NAMES, SETTINGS, variableOf } from "../src/app/config.ts";
 import { type CommandSpec, GROUPS } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { describeOption, optionName, usageOf } from "../src/cli/help.ts";
@@ -146,6 +146,10 @@ ${table(["setting", "variable", "holds", "default", "meaning"], rows)}
 
 In a variable, lists are written with commas or spaces between the words.
 
+A pool of sessions, in \`pools\`, has these fields. Its commands are lists of words; they see what is named, \`ROTA_STATE\` and \`ROTA_SOCKET\`.
+
+${table(["field", "holds", "meaning"], poolRows())}
+
 ${fence("# rota.config.yaml\nworkers: 4\ngrace: 10s\npass: [SSH_AUTH_SOCK, AWS_*]", "yaml")}
 
 ## Other variables
@@ -154,12 +158,17 @@ ${table(
   ["variable", "meaning"],
   [
     [code("ROTA_STATE"), "The state directory, as `--state` gives it."],
+    [code("ROTA_SOCKET"), "Where the daemon listens, when not in the state directory."],
+    [code("ROTA_SESSION"), "The session that `rota claim` and the like speak for."],
     [code("ROTA_DEBUG"), "`1` adds the stack to a fault of Rota itself."],
     [code("NO_COLOR"), "Anything but nothing turns colours off."],
     [code("FORCE_COLOR"), "Anything but `0` turns colours on, even where nobody watches."],
   ],
 )}`;
 }
+
+const poolRows = (): string[][] =>
+  Object.entries(POOL.fields).map(([name, field]) => [code(name), field.expects, descriptionOf(field.json)]);
 
 function errors(): string {
   const user = Object.entries(USER_ERRORS).map(([name, { exitCode, hint }]) => [code(name), String(exitCode), hint]);

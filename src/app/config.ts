@@ -33,7 +33,7 @@ const passName: Schema<string> = text({
 const PRESSURE_CHOICES = ["off", ...(Object.keys(PRESSURE_PRESETS) as PressurePreset[])] as const;
 
 const hook = list(string({ min: 1, max: 4_096 }), { min: 1, max: 100 });
-const pool = object(
+export const POOL = object(
   {
     mode: oneOf(DISPATCH_MODES)
       .default("pull")
@@ -124,7 +124,7 @@ export const SETTINGS = {
     .describe(
       "After how many looks in vain more sessions are woken for a task, a worker is asked for, it is told, and it is parked.",
     ),
-  pools: record(idRule, pool)
+  pools: record(idRule, POOL)
     .default({})
     .describe("Groups of sessions: who begins a claim there, and the commands that wake or start one."),
   pass: list(passName, { max: 1_000 })

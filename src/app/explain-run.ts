@@ -2,6 +2,7 @@
 import type { Dispatcher } from "../decide/dispatcher.ts";
 import { blockers, explain, waitsOf } from "../decide/explain.ts";
 import { Pools } from "../decide/pools.ts";
+import { pressureMode, queuedIn } from "../decide/pressure.ts";
 import { isTaskEvent } from "../domain/event.ts";
 import type { Blocker, Explanation, Wait } from "../domain/explanation.ts";
 import { workerId } from "../domain/ids.ts";
@@ -93,6 +94,11 @@ async function sceneOf(reader: Reader, run: Run): Promise<Scene> {
     pools.local.breakers.recall(run, await store.events({ run: run.no }));
   }
   for (const each of world.runs.values()) pools.admit(each, await store.history(each.manifest.name));
+  const limits = owner?.pressure;
+  if (limits !== undefined) {
+    const queued = queuedIn(world.runs.values());
+    pools.pressure = { mode: pressureMode("normal", queued, limits), queued, depth: limits.depth };
+  }
   return { pools, world };
 }
 

@@ -37,7 +37,7 @@ async function ownForAMoment(where: Where, command: string): Promise<Scheduler> 
   } catch (error) {
     if (!(error instanceof UserError) || error.code !== "STATE_BUSY") throw error;
     throw new UserError("STATE_BUSY", error.message, {
-      hint: "It does not answer on its socket yet: ask again in a moment.",
+      hint: "It does not answer on its socket: ask again in a moment, or say with ROTA_SOCKET where it listens.",
       cause: error,
     });
   }

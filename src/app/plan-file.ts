@@ -40,7 +40,7 @@ export const planJsonSchema = planSchema;
 /** The plan, or a `UserError` with everything that is wrong with it. */
 export async function loadPlan(file: string, options: LoadOptions): Promise<LoadedPlan> {
   const { plan, diagnostics, bytes } = await checkPlan(file, options);
-  if (plan === undefined) throw invalid(options.name ?? basename(file), diagnostics);
+  if (plan === undefined) throw invalid(options.name ?? nameOf(file), diagnostics);
   const digest = createHash("sha256").update(bytes).digest("hex");
   return { plan, file, directory: dirname(file), digest, warnings: diagnostics };
 }
@@ -58,7 +58,7 @@ export async function readPlan(bytes: Uint8Array, name: string): Promise<Plan> {
 
 /** Everything there is to say about the file. Throws only when it cannot be read at all. */
 export async function checkPlan(file: string, options: LoadOptions): Promise<CheckedPlan> {
-  const { strict, name = basename(file), anywhere = false } = options;
+  const { strict, name = nameOf(file), anywhere = false } = options;
   const bytes = await bytesOf(file, name);
   const here = anywhere ? {} : { capacity: machineCapacity(), capabilities: [] };
   const parsed = await parsePlan(bytes, name, { strict, ...here });
@@ -69,7 +69,7 @@ export async function checkPlan(file: string, options: LoadOptions): Promise<Che
 
 /** The plan as text, to be judged elsewhere. */
 export async function planText(file: string): Promise<string> {
-  const name = basename(file);
+  const name = nameOf(file);
   const bytes = await bytesOf(file, name);
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -77,6 +77,9 @@ export async function planText(file: string): Promise<string> {
     throw new UserError("PLAN_UNREADABLE", `${name} is not text in UTF-8`, { cause: error });
   }
 }
+
+/** The root of all files has no last name. */
+const nameOf = (file: string): string => basename(file) || file;
 
 async function bytesOf(file: string, name: string): Promise<Uint8Array> {
   try {

@@ -56,6 +56,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     since: clock.now(),
     workers,
     capacity,
+    ...pressureOf(config),
   };
   const before = await store.owner();
   const acquired = await store.acquire(owner, lives);
@@ -112,9 +113,12 @@ export function engineOptions(config: Config): Omit<EngineOptions, "workers" | "
     ack: config.ackTimeout,
     modes: Object.fromEntries(Object.entries(config.pools).map(([name, { mode }]) => [name, mode])),
     patience: { dispatches: patienceDispatches, wait: patienceWait },
-    ...(pressure !== "off" && { pressure: PRESSURE_PRESETS[pressure] }),
+    ...pressureOf({ pressure }),
   };
 }
+
+const pressureOf = ({ pressure }: Pick<Config, "pressure">) =>
+  pressure === "off" ? {} : { pressure: PRESSURE_PRESETS[pressure] };
 
 function answerBell({ root, bell }: StateDir, engine: Engine): { close(): void } {
   return watch(root, (_, name) => {

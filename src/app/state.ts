@@ -1,5 +1,5 @@
 /** Where things are inside a state directory, and which directory that is. */
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { UserError } from "../domain/errors.ts";
 import type { RunId, TaskId } from "../domain/ids.ts";
@@ -27,27 +27,45 @@ interface Where {
   readonly cwd: string;
 }
 
+/** What was asked for: the option, else the variable. One that is empty is as good as none. */
+export function askedState({ flag, env }: Pick<Where, "flag" | "env">): string | undefined {
+  return flag ?? (env["ROTA_STATE"] === "" ? undefined : env["ROTA_STATE"]);
+}
+
 /** For a plan: what was asked for, else `.rota` beside the plan. */
-export function stateOfPlan({ flag, env, cwd }: Where, planFile: string): StateDir {
-  const asked = flag ?? env["ROTA_STATE"];
-  return stateDir(asked === undefined ? join(dirname(planFile), FOLDER) : resolve(cwd, asked));
+export function stateOfPlan(where: Where, planFile: string): StateDir {
+  const asked = askedState(where);
+  return stateDir(asked === undefined ? join(dirname(planFile), FOLDER) : resolve(where.cwd, asked));
 }
 
 /** For a daemon: what was asked for, else the nearest `.rota` from here upwards, else a new one here. */
-export function stateToServe({ flag, env, cwd }: Where): StateDir {
-  const asked = flag ?? env["ROTA_STATE"];
+export function stateToServe(where: Where): StateDir {
+  const { cwd } = where;
+  const asked = askedState(where);
   return stateDir(asked === undefined ? (nearest(cwd) ?? join(cwd, FOLDER)) : resolve(cwd, asked));
 }
 
 /** For a look at what is there: what was asked for, else the nearest `.rota` from here upwards. */
-export function existingState({ flag, env, cwd }: Where): StateDir {
-  const asked = flag ?? env["ROTA_STATE"];
+export function existingState(where: Where): StateDir {
+  const { cwd } = where;
+  const asked = askedState(where);
   const found = asked === undefined ? nearest(cwd) : resolve(cwd, asked);
   if (found === undefined)
     throw new UserError("STATE_MISSING", `There is no ${FOLDER} directory in ${cwd} or above it`);
   const state = stateDir(found);
-  if (!existsSync(state.database)) throw new UserError("STATE_MISSING", `${found} has no runs in it`);
+  if (!isThere(state)) throw new UserError("STATE_MISSING", `${found} has no runs in it`);
   return state;
+}
+
+/** A directory that cannot be looked into is another matter than one with nothing in it. */
+function isThere({ root, database }: StateDir): boolean {
+  try {
+    statSync(database);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw new UserError("STATE_UNUSABLE", `${root}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** Private, because logs and plans may hold what is nobody else's business. */

@@ -13,8 +13,9 @@ const EXIT_INVALID = 2;
 
 export const run: Run = async (input, context) => {
   const { terminal, cwd } = context;
-  const file = resolve(cwd, input.arguments[0] as string);
-  const name = shownName(cwd, file);
+  const typed = input.arguments[0] as string;
+  const file = resolve(cwd, typed);
+  const name = shownName(cwd, file, typed);
   const strict = input.flag("strict");
   if (input.flag("json")) {
     const { diagnostics, plan } = await checkOrSay(file, name, strict);
@@ -33,8 +34,9 @@ export const run: Run = async (input, context) => {
 };
 
 /** As it was typed, when it is below here: that is what editors and terminals make links of. */
-function shownName(cwd: string, file: string): string {
+function shownName(cwd: string, file: string, typed: string): string {
   const short = relative(cwd, file);
+  if (short === "") return typed === "" ? file : typed;
   return short.startsWith("..") ? file : short;
 }
 

@@ -29,6 +29,8 @@ export const run: Run = async (input, context) => {
     return EXIT_NOTHING;
   }
   const { run: of, task, fence, token, deadline } = grant;
+  // A key that was used before has the same answer, but nobody should begin on what has ended since.
+  if (grant.ttl_ms === 0) throw new UserError("LEASE_LOST", `Claim ${fence} of ${task} in run ${of} is over`);
   keepLease(root, { session, run: of, task, fence, token, deadline });
   show(grant, session, input, context);
   return 0;

@@ -1,7 +1,14 @@
 /** `rota config`: every setting, its value, and where that comes from. */
-import { configJsonSchema, describeOrigin, loadConfig, SETTING_NAMES, type Setting } from "../app/config.ts";
+import {
+  type Config,
+  configJsonSchema,
+  describeOrigin,
+  loadConfig,
+  SETTING_NAMES,
+  type Setting,
+} from "../app/config.ts";
 import { formatBytes } from "../domain/size.ts";
-import { formatDuration, type Millis } from "../domain/time.ts";
+import { formatDuration, type Millis, parseDuration } from "../domain/time.ts";
 import { type Line, paintAll, quiet, strong, table } from "../views/line.ts";
 import type { Run } from "./command.ts";
 import { themeOf } from "./theme.ts";
@@ -34,11 +41,32 @@ export const run: Run = async (input, context) => {
   return 0;
 };
 
-const DURATIONS: ReadonlySet<Setting> = new Set(["grace", "leaseTtl", "heartbeat"]);
+type DurationSetting = { [Name in Setting]: Config[Name] extends Millis ? Name : never }[Setting];
+
+/** The compiler misses whichever is left out. */
+const DURATIONS: Readonly<Record<DurationSetting, true>> = {
+  grace: true,
+  leaseTtl: true,
+  heartbeat: true,
+  patienceWait: true,
+  sessionTtl: true,
+  ackTimeout: true,
+  offerTtl: true,
+  wakeInterval: true,
+  wakeCooldown: true,
+  starvingAge: true,
+};
 
 /** As one would write it in the file. */
 function asWritten(name: Setting, value: unknown): string {
-  if (DURATIONS.has(name)) return formatDuration(value as Millis);
+  if (Object.hasOwn(DURATIONS, name)) return exactly(value as Millis);
   if (name === "logMaxBytes") return formatBytes(value as number);
-  return Array.isArray(value) ? `[${value.join(", ")}]` : String(value);
+  if (Array.isArray(value)) return `[${value.join(", ")}]`;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** What is said to people is rounded; what is in force is not. */
+function exactly(span: Millis): string {
+  const short = formatDuration(span);
+  return parseDuration(short) === span ? short : `${span}ms`;
 }

@@ -1,6 +1,6 @@
 /** The daemon that a command talks to: where it is, and in whose name. */
 import { resolve } from "node:path";
-import { stateToServe } from "../app/state.ts";
+import { askedState, stateToServe } from "../app/state.ts";
 import { userName } from "../app/user.ts";
 import type { Client } from "../wire/client.ts";
 import type { Context, Input } from "./command.ts";
@@ -28,7 +28,7 @@ export async function callDaemon(input: Input, context: Context): Promise<Called
     root: async () => {
       if ("state" in place) return place.state;
       // A socket may be anywhere; whoever listens there knows.
-      const asked = input.text("state") ?? context.env["ROTA_STATE"];
+      const asked = askedState({ flag: input.text("state"), env: context.env });
       return asked === undefined ? (await client.info()).state : resolve(context.cwd, asked);
     },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),

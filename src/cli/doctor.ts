@@ -1,6 +1,6 @@
 /** `rota doctor`: is this machine fit, and is what is recorded whole? */
 import { diagnose, type Finding } from "../app/doctor.ts";
-import { existingState, type StateDir } from "../app/state.ts";
+import { askedState, existingState, type StateDir } from "../app/state.ts";
 import { UserError } from "../domain/errors.ts";
 import { type Line, paintAll, quiet, strong, type Toned, table, toned } from "../views/line.ts";
 import { plural } from "../views/moment.ts";
@@ -36,7 +36,7 @@ function stateIfAny(input: Input, { env, cwd }: Context): StateDir | undefined {
     return existingState({ flag, env, cwd });
   } catch (error) {
     const isAbsent = error instanceof UserError && error.code === "STATE_MISSING";
-    if (isAbsent && flag === undefined && env["ROTA_STATE"] === undefined) return undefined;
+    if (isAbsent && askedState({ flag, env }) === undefined) return undefined;
     throw error;
   }
 }

@@ -16,7 +16,7 @@ const paint: CommandSpec = {
     coats: { kind: "count", describe: "How many coats", value: "N", short: "c" },
     fast: { kind: "flag", describe: "In a hurry", short: "f" },
     json: { kind: "flag", describe: "JSON" },
-    state: { kind: "text", describe: "Where", value: "DIR" },
+    state: { kind: "text", describe: "Where", value: "DIR", completes: "folder" },
     tool: { kind: "text", describe: "With what", many: true, choices: ["brush", "roll"] },
     dry: { kind: "span", describe: "How long it dries" },
   },
@@ -194,6 +194,8 @@ describe("what does not fit is refused", () => {
     [["paint", "a", "inside", "b"], 'paint: "b" is one argument too many'],
     [["paint", "a", "insde"], 'paint: SIDE must be one of inside, outside, not "insde". Did you mean "inside"?'],
     [["paint", "north", "--color"], "paint: --color needs a value: --color VALUE"],
+    [["paint", "north", "--state", ""], "paint: --state needs a value: --state DIR"],
+    [["--state=", "paint", "north"], "paint: --state needs a value: --state DIR"],
     [
       ["paint", "north", "--coats", "--fast"],
       'paint: --coats needs a value, but "--fast" follows it. If that is the value, write --coats=--fast',

@@ -145,6 +145,8 @@ function readValue(token: OptionToken, specs: Readonly<Record<string, OptionSpec
       command,
     );
   }
+  // No folder has an empty name: somebody's variable was not set, and the current directory is not what was meant.
+  if (value === "" && spec.completes === "folder") throw usage(`${option} needs a value: ${option} ${name}`, command);
   if (spec.kind === "count") return readCount(option, value, command);
   if (spec.kind === "span") return readSpan(option, value, command);
   if (spec.choices !== undefined && !spec.choices.includes(value)) {

@@ -34,10 +34,10 @@ export function systemTerminal(env: Readonly<Record<string, string | undefined>>
     interactive: stdout.isTTY === true && env["TERM"] !== "dumb",
     color: wantsColor(env, stdout.isTTY === true),
     get columns() {
-      return stdout.columns ?? 100;
+      return sizeOr(stdout.columns, 100);
     },
     get rows() {
-      return stdout.rows ?? 30;
+      return sizeOr(stdout.rows, 30);
     },
     flush: async () => {
       await Promise.all([...used].map((stream) => new Promise<void>((done) => stream.write("", () => done()))));
@@ -45,6 +45,9 @@ export function systemTerminal(env: Readonly<Record<string, string | undefined>>
     gone: gone.signal,
   };
 }
+
+/** A terminal that does not know its size may say nothing, or 0. */
+const sizeOr = (size: number | undefined, usual: number): number => (size === undefined || size === 0 ? usual : size);
 
 /** NO_COLOR and FORCE_COLOR as their sites define them. */
 function wantsColor(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {

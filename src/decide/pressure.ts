@@ -1,4 +1,5 @@
 /** How full the queue is, and what that changes: longer patience, fewer at once, only what matters most. */
+import { type Run, remaining } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
 
 export const PRESSURE_MODES = ["normal", "moderate", "high", "critical"] as const;
@@ -42,6 +43,13 @@ export const PRESSURE_PRESETS = {
   permissive: { depth: 50_000, thresholds: [0.7, 0.9, 0.98] },
 } as const satisfies Record<string, PressureLimits>;
 export type PressurePreset = keyof typeof PRESSURE_PRESETS;
+
+/** How many tasks wait, over all runs. */
+export function queuedIn(runs: Iterable<Run>): number {
+  let queued = 0;
+  for (const run of runs) queued += remaining(run) - run.counts.claimed - run.counts.running;
+  return queued;
+}
 
 /** How far the queue must fall below a threshold before its mode is left: a queue at the edge would change its mind all the time. */
 export const HYSTERESIS = 0.05;

@@ -293,8 +293,17 @@ export class Desk {
 
   #again(order: ClaimOrder): Granted | undefined {
     const known = this.#known(order);
-    if (known === undefined || known.granted !== undefined) return known?.granted;
-    throw new UserError("LEASE_LOST", `What was claimed as "${order.key}" has ended, and its run with it`);
+    if (known === undefined) return undefined;
+    const { granted } = known;
+    if (granted === undefined)
+      throw new UserError("LEASE_LOST", `What was claimed as "${order.key}" has ended, and its run with it`);
+    const { task } = granted;
+    if (order.task !== undefined && order.task !== task)
+      throw new UserError(
+        "REQUEST_INVALID",
+        `"${order.key}" is the key of a claim of ${task.spec.id}: take another for this one`,
+      );
+    return granted;
   }
 
   /** What the key has led to, if it was used; without a grant when the run is over. */

@@ -26,7 +26,17 @@ export interface EngineDeps extends Omit<FloorDeps, "options"> {
   readonly options: EngineOptions;
   readonly store: Pick<
     Store,
-    "commit" | "load" | "runs" | "lastSeq" | "requests" | "history" | "sessions" | "pauses" | "recall" | "secret"
+    | "commit"
+    | "load"
+    | "runs"
+    | "events"
+    | "lastSeq"
+    | "requests"
+    | "history"
+    | "sessions"
+    | "pauses"
+    | "recall"
+    | "secret"
   >;
 }
 export interface EngineOptions extends FloorOptions {
@@ -134,6 +144,7 @@ export class Engine {
   async resumeAll(nos: readonly RunNo[]): Promise<readonly Run[]> {
     const taken: Taken[] = [];
     for (const no of nos) taken.push(await this.#takeUp(no));
+    await this.#recallBreakers(taken);
     return this.#floor.durably((turn) => {
       // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
       for (const { run, history } of taken) {
@@ -244,6 +255,17 @@ export class Engine {
     const lost: Task[] = [];
     for (const task of run.tasks.filter(isOurs)) if (!(await this.#adopt(run, task))) lost.push(task);
     return { run, history, lost };
+  }
+
+  /** A service that was left alone is left alone still: how it went before is read from the ledger, in the order in which it went. */
+  async #recallBreakers(taken: readonly Taken[]): Promise<void> {
+    const told: { readonly run: Run; readonly event: Event }[] = [];
+    for (const { run } of taken) {
+      if (run.tasks.every(({ spec }) => spec.provider === undefined)) continue;
+      for (const event of await this.#deps.store.events({ run: run.no })) told.push({ run, event });
+    }
+    told.sort((a, b) => a.event.seq - b.event.seq);
+    for (const { run, event } of told) this.dispatcher.breakers.recall(run, [event]);
   }
 
   async #load(no: RunNo): Promise<Run | undefined> {

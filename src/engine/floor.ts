@@ -8,13 +8,13 @@ import { judgeRun } from "../decide/finish.ts";
 import { lessonsOf } from "../decide/lessons.ts";
 import { LookAhead, type Policy } from "../decide/look-ahead.ts";
 import { Pools } from "../decide/pools.ts";
-import { PRESSURE_POLICY, type PressureLimits, pressureMode } from "../decide/pressure.ts";
+import { PRESSURE_POLICY, type PressureLimits, pressureMode, queuedIn } from "../decide/pressure.ts";
 import { nextDeadline } from "../decide/timeouts.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
 import { HEARTBEAT_INTERVAL, LEASE_TTL, NO_TOKEN } from "../domain/lease.ts";
 import type { DispatchMode } from "../domain/pool.ts";
-import { type Run, remaining } from "../domain/run.ts";
+import type { Run } from "../domain/run.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";
 import { earliest, type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import { type Change, World } from "../domain/world.ts";
@@ -245,9 +245,7 @@ export class Floor {
 
   /** How many tasks wait, over all runs. */
   get queued(): number {
-    let queued = 0;
-    for (const run of this.world.runs.values()) queued += remaining(run) - run.counts.claimed - run.counts.running;
-    return queued;
+    return queuedIn(this.world.runs.values());
   }
 
   /** Time-outs are longer when there is much to do. */

@@ -135,6 +135,19 @@ describe("a service that fails", () => {
     expect(run.status.state).toBe("active");
   });
 
+  test("is left alone by the next scheduler, too", async () => {
+    const rig = await openRig({ workers: 1 });
+    const before = await rig.submit(flaky());
+    await failFive(rig);
+    expect(rig.machine.running).toEqual([]);
+    rig.crash();
+    const run = await rig.resume(before.no);
+    expect(rig.machine.running).toEqual([]);
+    expect(waitOf(rig, run, "t11")).toMatchObject({ reason: "breaker-open", provider: "api", failures: 5 });
+    await rig.clock.advance(61_000);
+    expect(rig.machine.running).toHaveLength(1);
+  });
+
   test("is tried by three after a minute; when they come back well, everybody goes again", async () => {
     const rig = await openRig({ workers: 8 });
     const run = await rig.submit(flaky());

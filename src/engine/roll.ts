@@ -3,7 +3,7 @@ import type { Pools } from "../decide/pools.ts";
 import { UserError } from "../domain/errors.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import { LOSSES_MAX, type ReportedState, type Session, type SessionProfile } from "../domain/session.ts";
-import { poolOf } from "../domain/spec.ts";
+import { LOCAL_POOL, poolOf } from "../domain/spec.ts";
 import { type Instant, later, millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import type { Turn } from "./settle.ts";
@@ -32,6 +32,7 @@ export class Roll {
 
   /** Joining again under one's own id is harmless: it keeps what it holds, and its losses are forgiven. */
   join(turn: Turn, profile: SessionProfile): Session {
+    refuseLocal(profile);
     const known = this.#world.sessions.get(profile.id);
     this.#seen.set(profile.id, turn.now);
     if (known !== undefined && isSame(known.profile, profile) && known.losses === 0 && known.state === "idle") {
@@ -146,6 +147,17 @@ export class Roll {
   #change(turn: Turn, session: Session, state: Session["state"], losses: number): void {
     turn.journal.ofSystem({ kind: "session_changed", session: session.profile.id, state, losses }, turn.now);
   }
+}
+
+/** What this machine's own workers do is counted by them alone, and their names are theirs. */
+function refuseLocal({ id, pool }: SessionProfile): void {
+  if (pool === LOCAL_POOL)
+    throw new UserError(
+      "REQUEST_INVALID",
+      `The pool "${LOCAL_POOL}" is this machine's own workers: no session can join it`,
+    );
+  if (id.startsWith(`${LOCAL_POOL}/`))
+    throw new UserError("REQUEST_INVALID", `"${id}" is what a worker of this machine is called: no session can be`);
 }
 
 const isSame = (one: SessionProfile, other: SessionProfile): boolean => JSON.stringify(one) === JSON.stringify(other);

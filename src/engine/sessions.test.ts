@@ -206,6 +206,41 @@ describe("while a session works", () => {
     expect(sessionOf(rig, "s1")?.losses).toBe(0);
   });
 
+  test("what it held past the hard limit is given to nobody before its lease is over", async () => {
+    const rig = await openRig();
+    const run = await rig.submit([agentTask("a", { timeout: { hard: seconds(20) }, retry: { attempts: 3 } })]);
+    await join(rig, "s1", { ttl: minutes(5) });
+    await join(rig, "s2");
+    const granted = await claimed(rig, "s1");
+    await report(rig, granted, BEAT);
+    await rig.clock.advance(21_000);
+    expect(statesOf(run)).toEqual({ a: "ready" });
+    expect(await claim(rig, "s2")).toBeUndefined();
+    await rig.clock.advance(278_000);
+    expect(await claim(rig, "s2")).toBeUndefined();
+    await rig.clock.advance(2_000);
+    expect(await claimed(rig, "s2")).toMatchObject({ fence: 2 });
+  });
+
+  test.each([
+    ["a pool that is this machine's own", "s1", { pool: "local" }],
+    ["the name of a worker of this machine", "local/1", {}],
+  ])("it cannot join with %s", async (_, id, rest) => {
+    const rig = await openRig();
+    expect(await refusal(join(rig, id, rest))).toBe("REQUEST_INVALID");
+    expect(rig.engine.world.sessions.size).toBe(0);
+  });
+
+  test("a key that was used for one task is not good for another", async () => {
+    const rig = await openRig();
+    const run = await rig.submit([agentTask("a"), agentTask("b")]);
+    await join(rig, "s1", { slots: 2 });
+    const key = { key: "k", run: run.manifest.id };
+    const granted = await claimed(rig, "s1", { ...key, task: find(run, "a").spec.id });
+    expect(await claimed(rig, "s1", { ...key, task: find(run, "a").spec.id })).toEqual(granted);
+    expect(await refusal(claim(rig, "s1", { ...key, task: find(run, "b").spec.id }))).toBe("REQUEST_INVALID");
+  });
+
   test("its silence is told after 300 seconds, once, and ended after 900; what it says about its work begins anew", async () => {
     const rig = await openRig();
     const run = await rig.submit([agentTask("a")]);

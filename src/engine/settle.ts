@@ -110,7 +110,15 @@ export function stopRemote(turn: Turn, run: Run, task: Task, reason: StopReason)
   const { status } = task;
   const durationMs = millis(isHeld(status) ? now - status.since : 0);
   const outcome = { kind: "timeout", limit: reason.limit, durationMs } as const;
-  journal.ofTask(run, task, rule(task, outcome, now, jitterOf(run.manifest.seed, task.no, task.attempt)), now);
+  const news = rule(task, outcome, now, jitterOf(run.manifest.seed, task.no, task.attempt));
+  // It may be at work until its lease is over, and does not know yet that nobody waits for it.
+  const free = isHeld(status) ? afterLoss(status.lease.deadline, now) : now;
+  journal.ofTask(
+    run,
+    task,
+    news.kind === "retried" && news.notBefore < free ? { ...news, notBefore: free } : news,
+    now,
+  );
 }
 
 export function stopAttempt(turn: Turn, run: Run, task: Task, reason: StopReason): void {

@@ -27,6 +27,12 @@ describe("what is changed about a task", () => {
     });
   });
 
+  test("may be what an agent is asked to do; a command has no prompt", () => {
+    const agents = { ...spec, run: { prompt: "Do it." } };
+    expect(readEdit('{"prompt":"Do it well."}', agents)).toEqual({ run: { prompt: "Do it well." } });
+    expect(refused('{"prompt":"Do it well."}')).toMatch(/^CANNOT_EDIT: Task a runs a command/);
+  });
+
   test("keeps what is not named of a try or a time-out", () => {
     const changes = readEdit('{"retry": {"attempts": 5}, "timeout": {"hard": "1m"}}', spec);
     expect(changes.retry).toEqual({ ...spec.retry, attempts: 5 });

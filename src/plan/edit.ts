@@ -8,6 +8,7 @@ import { taskShape } from "./shape.ts";
 /** What would change the graph, or whom the task belongs to, is not among them. */
 export const EDITABLE = [
   "run",
+  "prompt",
   "title",
   "priority",
   "requires",
@@ -36,8 +37,13 @@ export function readEdit(text: string, spec: TaskSpec): Partial<TaskSpec> {
     const said = problems.list.map(({ message, hint }) => (hint === undefined ? message : `${message} ${hint}`));
     throw new UserError("CANNOT_EDIT", said.join(" "), { hint: `What can be changed: ${EDITABLE.join(", ")}.` });
   }
+  const { prompt, ...named } = read;
+  if (prompt !== undefined && !("prompt" in spec.run && named.run === undefined)) {
+    throw new UserError("CANNOT_EDIT", `Task ${spec.id} runs a command, and has no prompt`);
+  }
   return {
-    ...read,
+    ...named,
+    ...(prompt !== undefined && { run: { prompt } }),
     ...(read.retry !== undefined && { retry: { ...spec.retry, ...read.retry } }),
     ...(read.timeout !== undefined && { timeout: { ...spec.timeout, ...read.timeout } }),
   } as Partial<TaskSpec>;

@@ -55,7 +55,9 @@ const envValue: Schema<EnvValue> = union(
 
 const retry = object(
   {
-    attempts: integer({ min: 1, max: 1_000 }).describe("Tries in all, the first included. 1 unless given.").optional(),
+    attempts: integer({ min: 1, max: 1_000 })
+      .describe("Tries in all, the first included. Unless given 1, and 3 for what agents do.")
+      .optional(),
     backoff: duration().describe("The wait before the second try. 100ms unless given.").optional(),
     factor: number({ min: 1, max: 1_000 })
       .describe("By how much each wait is longer than the last. 2 unless given.")

@@ -24,6 +24,8 @@ export interface Owner {
   /** What it schedules with, so that others can explain its choices. */
   readonly workers: number;
   readonly capacity: Amounts;
+  /** How full its queue may be before less is done at once; never too full when absent. */
+  readonly pressure?: { readonly depth: number; readonly thresholds: readonly [number, number, number] };
 }
 
 /** Grows with every change of owner, so that one that was taken for dead cannot write any more. */

@@ -45,7 +45,8 @@ export function waitPhrase(wait: Wait, now: Instant): string {
     case "backing-off":
       return `tries again in ${formatDuration(between(now, wait.until))}`;
     case "no-match":
-      if (wait.pool !== undefined && wait.missing.length === 0) return `no session of pool ${wait.pool} may take it`;
+      if (wait.pool !== undefined && wait.missing.length === 0)
+        return `no session of pool ${wait.pool} is there that may take it`;
       return [
         ...(wait.missing.length > 0 ? [`no worker has ${wait.missing.join(", ")}`] : []),
         ...wait.tooMuch.map(tooMuchPhrase),

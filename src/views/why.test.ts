@@ -169,6 +169,13 @@ describe("why", () => {
     `);
   });
 
+  test("a task is being cancelled: who asked for it, and why", () => {
+    const asked = { by: "ada", why: "enough" };
+    const story = releaseStory().of("build-api", { kind: "stopping", reason: { kind: "cancelled", asked } });
+    const [first] = whyText(explained("build-api", undefined, story), { columns: 200, newest: true }, PLAIN);
+    expect(first).toContain("; it is being stopped (cancelled, asked by ada: enough).");
+  });
+
   test("a task has ended", () => {
     expect(["fetch", "broken", "after-broken"].map((id) => why(id))).toMatchInlineSnapshot(`
       [

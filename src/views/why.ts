@@ -1,6 +1,7 @@
 /** Why a task is where it is: a sentence, the numbers behind it, and what to do about it. */
 import type { Explanation, Gate, Unblock } from "../domain/explanation.ts";
 import { describeOutcome } from "../domain/outcome.ts";
+import type { StopReason } from "../domain/task.ts";
 import { between, formatDuration, type Instant, millis } from "../domain/time.ts";
 import { unreachable } from "../std/invariant.ts";
 import { type Line, lineWidth, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
@@ -8,6 +9,7 @@ import { age, iso, plural, timeOfDay } from "./moment.ts";
 import { commandLines } from "./next.ts";
 import { outcomeJson } from "./outcome.ts";
 import { STATE_SIGNS } from "./sign.ts";
+import { askedWords } from "./system-events.ts";
 import { wrapWords } from "./text.ts";
 import { amount, glimpseJson, names, shortPhrase, waitJson, waitSentence } from "./wait.ts";
 
@@ -22,7 +24,12 @@ export function whyText(explanation: Explanation, { columns, newest }: WhyOption
   const facts = factsOf(explanation, theme);
   const gates = explanation.gates.map((gate) => gateRow(gate, at));
   const here = newest ? "" : ` --run ${explanation.run}`;
-  const next = commandLines(nextCommands(explanation).map(([command, purpose]) => [`${command}${here}`, purpose]));
+  const next = commandLines(
+    nextCommands(explanation).map(([command, purpose]) => [
+      OF_NO_RUN.has(command) ? command : `${command}${here}`,
+      purpose,
+    ]),
+  );
   const sections: Line[][] = [
     [...answerOf(explanation, columns), ...(title === undefined ? [] : [[quiet(`  ${title}`)]])],
     table(gates, { columns: [{}, {}, { shrinkTo: 20 }], width: columns }),
@@ -31,6 +38,9 @@ export function whyText(explanation: Explanation, { columns, newest }: WhyOption
   ];
   return paintSections(sections, theme, columns);
 }
+
+/** What is asked of everything there is. */
+const OF_NO_RUN: ReadonlySet<string> = new Set(["rota workers", "rota doctor"]);
 
 /** The answer is never cut: it goes on below itself. */
 function answerOf(explanation: Explanation, columns: number): Line[] {
@@ -47,7 +57,7 @@ function verdictOf({ wait, state, holding, outcome, failReason, because, at, att
     case "claimed":
     case "running": {
       const verb = state === "running" ? "is running" : "is about to start";
-      const stopping = holding?.stopping === undefined ? "" : `; it is being stopped (${holding.stopping.kind})`;
+      const stopping = holding?.stopping === undefined ? "" : `; it is being stopped (${stopWords(holding.stopping)})`;
       return `${verb} on ${holding?.worker} for ${age(since ?? at, at)}, attempt ${attempt}${stopping}.`;
     }
     case "succeeded":
@@ -78,6 +88,9 @@ function verdictOf({ wait, state, holding, outcome, failReason, because, at, att
       return unreachable(state);
   }
 }
+
+const stopWords = (reason: StopReason): string =>
+  reason.kind === "cancelled" ? `cancelled, ${askedWords(reason.asked)}` : reason.kind;
 
 const ago = (since: Instant | undefined, now: Instant): string =>
   since === undefined ? "some time ago" : `${age(since, now)} ago`;

@@ -113,7 +113,7 @@ const sessions = {
   beat: post("/v1/sessions/{session}/beat", {
     scope: "work",
     summary: "Give a sign of life",
-    answers: "The session, with its leases renewed.",
+    answers: "The session as it is known. What it holds has heartbeats of its own, each with its token.",
     request: BEAT,
     answer: SESSION,
     call: ({ service }, { session }, request, caller) => service.beat(session, request, caller),
@@ -121,7 +121,7 @@ const sessions = {
   leave: remove("/v1/sessions/{session}", {
     scope: "work",
     summary: "Leave",
-    answers: "Nothing: it is gone, and what it held goes back to the queue.",
+    answers: "Nothing: it is gone. What it still holds goes to others when its leases run out.",
     call: async ({ service }, { session }, _, caller) => {
       await service.leave(session, caller);
       return undefined;

@@ -1,6 +1,6 @@
 /** The part of the service that people use: submit, put on hold, let go, drain, cancel, try again, put back, approve, change. */
 import { createHash } from "node:crypto";
-import { basename } from "node:path";
+import { basename, isAbsolute } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import { scopeKey } from "../../domain/pause.ts";
 import { isTerminal } from "../../domain/task.ts";
@@ -82,6 +82,7 @@ async function onceByKey<T>(
 
 async function submit({ scheduler }: Parts, { text, file, directory, key }: SubmitRequest): Promise<Submitted> {
   const { engine, store } = scheduler;
+  if (!isAbsolute(directory)) throw new UserError("REQUEST_INVALID", `directory: "${directory}" is not absolute`);
   const kept = key === undefined ? undefined : `submit/${key}`;
   const recalled = kept === undefined ? undefined : await engine.reception.recall(kept);
   if (recalled !== undefined) {

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { UserError } from "../../domain/errors.ts";
 import type { ProcessIdentity } from "../../domain/task.ts";
 import { type Ended, parseFromSpawner } from "./messages.ts";
 
@@ -47,25 +48,40 @@ export function socketPathFor(directory: string, id: string): string {
 /** Makes the directory, for this user alone, and returns its name. */
 export function prepareDirectory(stateDir: string): string {
   const directory = join(stateDir, "processes");
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  chmodSync(directory, 0o700);
-  return directory;
+  return orUnusable(directory, () => {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    chmodSync(directory, 0o700);
+    return directory;
+  });
 }
 
 /** The identity of this state directory, made at first use. Written aside and linked, so that nobody reads half of it. */
 export function claimIdentity(directory: string, fresh: () => StateIdentity, suffix: string): StateIdentity {
   const known = readIdentity(directory);
   if (known !== undefined) return known;
+  orUnusable(directory, () => linkIdentity(directory, fresh(), suffix));
+  return readIdentity(directory) ?? fresh();
+}
+
+function linkIdentity(directory: string, identity: StateIdentity, suffix: string): void {
   const aside = `${identityFile(directory)}.${suffix}`;
-  writeFileSync(aside, JSON.stringify(fresh()), { mode: 0o600 });
   try {
+    writeFileSync(aside, JSON.stringify(identity), { mode: 0o600 });
     linkSync(aside, identityFile(directory));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
     rmSync(aside, { force: true });
   }
-  return readIdentity(directory) ?? fresh();
+}
+
+/** What the system refuses here, the user can put right. */
+function orUnusable<T>(path: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    throw new UserError("STATE_UNUSABLE", `${path}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 export function readIdentity(directory: string): StateIdentity | undefined {

@@ -7,6 +7,7 @@ type Kept =
   | "commit"
   | "load"
   | "runs"
+  | "events"
   | "lastSeq"
   | "requests"
   | "history"
@@ -20,6 +21,7 @@ export const forgetfulStore = (history: History): Pick<Store, Kept> => ({
   commit: async () => ok(undefined),
   load: async () => undefined,
   runs: async () => [],
+  events: async () => [],
   lastSeq: async () => 0,
   requests: async () => [],
   history: async () => history,
