@@ -18,8 +18,16 @@ import { loadRun, type Reader } from "./reader.ts";
 export async function explainTask(reader: Reader, run: Run, task: Task): Promise<Explanation> {
   const lastOutcome = await lastOutcomeOf(reader, run, task);
   const context = lastOutcome === undefined ? {} : { lastOutcome };
-  return explain((await sceneOf(reader, run)).pools, run, task, reader.now(), context);
+  const explained = explain((await sceneOf(reader, run)).pools, run, task, reader.now(), context);
+  if (explained.wait?.reason !== "capacity" || (await reader.scheduler()) !== undefined) return explained;
+  const gates = explained.gates.map((gate) =>
+    gate.gate === "workers" ? { ...gate, open: false, idle: 0, total: 0 } : gate,
+  );
+  return { ...explained, wait: { ...explained.wait, ...NOBODY }, gates };
 }
+
+/** What there was to give counts for nothing while nobody gives it out. */
+const NOBODY = { workers: 0, idle: 0 };
 
 /** A session, as far as a look at a run is concerned. */
 export interface SessionGlimpse {
@@ -45,7 +53,13 @@ export async function explainWaits(reader: Reader, run: Run): Promise<Waits> {
     capacity,
     free,
   }));
-  return { waitOf: waitsOf(pools, run, reader.now()), resources, sessions: sessionGlimpses(world, pools) };
+  const waits = waitsOf(pools, run, reader.now());
+  const isScheduled = (await reader.scheduler()) !== undefined;
+  const waitOf = (task: Task): Wait | undefined => {
+    const wait = waits(task);
+    return wait?.reason === "capacity" && !isScheduled ? { ...wait, ...NOBODY } : wait;
+  };
+  return { waitOf, resources, sessions: sessionGlimpses(world, pools) };
 }
 
 /** What holds back what remains of a run that cannot go on by itself. */

@@ -5,7 +5,16 @@ import { expect, onTestFinished, test } from "vitest";
 import { ManualClock } from "../../test/rig/clock.ts";
 import type { UserError } from "../domain/errors.ts";
 import { instant } from "../domain/time.ts";
-import { dropLease, dropSession, dropStale, findLease, isKept, type KeptLease, keepLease } from "./kept-leases.ts";
+import {
+  dropLease,
+  dropSession,
+  dropStale,
+  findLease,
+  isKept,
+  type KeptLease,
+  keepLease,
+  renewKept,
+} from "./kept-leases.ts";
 
 function freshRoot(): string {
   const root = mkdtempSync(join(tmpdir(), "rota-leases-"));
@@ -111,4 +120,17 @@ test("sessions that left only old files are forgotten, and others are not", () =
   for (const path of ["plan-abc123/review.json", "plan-abc123", ""]) utimesSync(join(s1, path), old, old);
   dropStale(root, new ManualClock(instant(statSync(join(root, "leases/s2")).mtimeMs + 1_000)));
   expect(readdirSync(join(root, "leases"))).toEqual(["s2"]);
+});
+
+test("a renewal brings back neither a lease that was dropped at the same moment nor one that another claim has replaced", () => {
+  const root = freshRoot();
+  keepLease(root, lease);
+  renewKept(root, { ...lease, deadline: "2026-03-14T12:05:00Z" });
+  expect(findLease(root, { task: "review" }).deadline).toBe("2026-03-14T12:05:00Z");
+  keepLease(root, { ...lease, fence: 2 });
+  renewKept(root, { ...lease, deadline: "2026-03-14T12:10:00Z" });
+  expect(findLease(root, { task: "review" })).toEqual({ ...lease, fence: 2 });
+  dropLease(root, { ...lease, fence: 2 });
+  renewKept(root, { ...lease, fence: 2 });
+  expect(isKept(root, { ...lease, fence: 2 })).toBe(false);
 });

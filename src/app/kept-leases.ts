@@ -3,7 +3,18 @@
  * only the task, and the token stands in no argument. Every session has its own folder, so that one that has lost a task cannot
  * report with the lease of the one that has it now.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../domain/errors.ts";
 import { isId } from "../domain/ids.ts";
@@ -51,6 +62,25 @@ export function keepLease(root: string, lease: KeptLease): void {
     renameSync(draft, file);
   } catch (error) {
     throw new UserError("STATE_UNUSABLE", `${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/**
+ * Notes the new deadline of a lease that is still kept. Into the file that is there, and not into a new one in its place: whoever reported the
+ * end at the same moment has taken it away, and it must not come back. All but the deadline is as it was, which is always as long.
+ */
+export function renewKept(root: string, lease: KeptLease): void {
+  const file = join(folderOf(root, lease.session), lease.run, `${lease.task}.json`);
+  try {
+    const descriptor = openSync(file, "r+");
+    try {
+      if (readLease(descriptor)?.fence === lease.fence) writeSync(descriptor, `${JSON.stringify(lease)}\n`, 0);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      throw new UserError("STATE_UNUSABLE", `${file} cannot be written: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -118,9 +148,9 @@ function leasesOf(root: string, { task, run, session }: LeaseSought): readonly K
 }
 
 /** What cannot be read as a lease is none. */
-function readLease(file: string): KeptLease | undefined {
+function readLease(file: string | number): KeptLease | undefined {
   try {
-    return LEASE.read(JSON.parse(readFileSync(file, "utf8")), new Problems(file));
+    return LEASE.read(JSON.parse(readFileSync(file, "utf8")), new Problems(String(file)));
   } catch {
     return undefined;
   }

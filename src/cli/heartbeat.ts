@@ -1,5 +1,5 @@
 /** `rota heartbeat TASK`: renews the lease, once or again and again for as long as the task is held. */
-import { isKept, keepLease } from "../app/kept-leases.ts";
+import { isKept, renewKept } from "../app/kept-leases.ts";
 import { renewing } from "../app/patience.ts";
 import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";
@@ -37,7 +37,7 @@ export const run: Run = async (input, context) => {
   let last: LeaseReply | undefined;
   const renew = async (): Promise<LeaseReply> => {
     last = await called.client.heartbeat(proof);
-    if (kept !== undefined && isKept(root, kept)) keepLease(root, { ...kept, deadline: last.deadline });
+    if (kept !== undefined) renewKept(root, { ...kept, deadline: last.deadline });
     return last;
   };
   // Whoever reports the end takes the file away.

@@ -1,5 +1,5 @@
 /** What the commands of a lease's holder share: find the lease, send the report, keep or forget the file, say what came of it. */
-import { dropLease, keepLease } from "../app/kept-leases.ts";
+import { dropLease, renewKept } from "../app/kept-leases.ts";
 import { patiently } from "../app/patience.ts";
 import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";
@@ -24,7 +24,7 @@ export const renewingWith =
     const found = await leaseOf(input, context, called.root);
     const root = await called.root();
     const reply = await sending(root, found, () => send(called.client, found.proof, input), input);
-    if (found.kept !== undefined) keepLease(root, { ...found.kept, deadline: reply.deadline });
+    if (found.kept !== undefined) renewKept(root, { ...found.kept, deadline: reply.deadline });
     return sayRenewed(reply, input, context);
   };
 

@@ -175,8 +175,8 @@ export class Engine {
   }
 
   /** Kept when nothing of the run can go on by itself: it has finished, or is stalled, or everything was stopped. */
-  idle(run: Run): Promise<Run> {
-    return this.#floor.idle(run);
+  idle(run: Run, until?: AbortSignal): Promise<Run> {
+    return this.#floor.idle(run, until);
   }
 
   /** Deals with whatever people have asked for since the last time. */

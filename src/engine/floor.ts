@@ -88,7 +88,7 @@ export class Floor {
   readonly #heartbeat: Millis;
   readonly #touched = new Set<Run>();
   readonly #listeners = new Set<(events: readonly Event[]) => void>();
-  readonly #idleWaiters = new Map<Run, ((run: Run) => void)[]>();
+  readonly #idleWaiters = new Map<Run, Set<(run: Run) => void>>();
   readonly #failure = new Failure();
   #inbox: Input[] = [];
   #ended: { readonly run: Run; readonly task: Task }[] = [];
@@ -201,10 +201,12 @@ export class Floor {
     this.#loop.schedule();
   }
 
-  /** Kept when nothing of the run can go on by itself. */
-  idle(run: Run): Promise<Run> {
+  /** Kept when nothing of the run can go on by itself, or nobody waits for it any more. */
+  idle(run: Run, until?: AbortSignal): Promise<Run> {
     const ended = new Promise<Run>((resolve) => {
-      this.#idleWaiters.set(run, [...(this.#idleWaiters.get(run) ?? []), resolve]);
+      const waiters = this.#idleWaiters.get(run) ?? new Set();
+      this.#idleWaiters.set(run, waiters.add(resolve));
+      until?.addEventListener("abort", () => waiters.delete(resolve) && resolve(run));
     });
     this.touch(run);
     return this.#failure.orFail(ended);

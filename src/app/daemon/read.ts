@@ -142,16 +142,16 @@ async function awaitRun(parts: LookParts, name: string, waitMs: number, { signal
   const { engine, clock } = parts.scheduler;
   const run = await runNamed(parts, name);
   const id = run.manifest.id;
-  const over = Promise.withResolvers<void>();
-  const giveUp = (): void => over.resolve();
-  const timer = clock.at(later(clock.now(), millis(waitMs)), giveUp);
-  signal?.addEventListener("abort", giveUp);
   const isLive = engine.world.run(run.no) === run && run.status.state === "active";
-  try {
-    if (isLive) await Promise.race([engine.idle(run), over.promise]);
-  } finally {
-    timer.cancel();
-    signal?.removeEventListener("abort", giveUp);
+  if (isLive && waitMs > 0) {
+    const over = new AbortController();
+    const giveUp = (): void => over.abort();
+    const timer = clock.at(later(clock.now(), millis(waitMs)), giveUp);
+    signal?.addEventListener("abort", giveUp);
+    await engine.idle(run, over.signal).finally(() => {
+      timer.cancel();
+      signal?.removeEventListener("abort", giveUp);
+    });
   }
   const outcome = outcomeOf(run);
   return outcome === undefined ? { run: id } : { run: id, outcome };

@@ -29,6 +29,9 @@ type Work = Pick<
   | "release"
 >;
 
+/** Suffixes that are tried before one is made longer. */
+const TRIES_MAX = 8;
+
 export interface WorkParts extends Parts {
   readonly wakes: Wakes;
   readonly sessionTtl?: Millis;
@@ -40,7 +43,7 @@ export function workOf(parts: WorkParts): Work {
   const { reception } = engine;
   const show = (session: Session): SessionReply => sessionReply(parts, session);
   return {
-    join: async (request) => show(await reception.join(profileOf(request, parts, secrets.suffix()))),
+    join: async (request) => show(await reception.join(profileOf(request, parts, freshSuffix(request.agent)))),
     beat: async (session, { state }) => show(await reception.beat(session, state)),
     leave: async (session, { by }) => {
       await reception.leave(session, `it left, asked by ${by}`);
@@ -100,6 +103,14 @@ export function workOf(parts: WorkParts): Work {
       return settledReply(await reception.report(claimedOf(request), { kind: "release", why }), request.fence);
     },
   };
+
+  /** A name that somebody has would make one session of two. */
+  function freshSuffix(agent: string): string {
+    for (let tries = 1; ; tries++) {
+      const suffix = tries <= TRIES_MAX ? secrets.suffix() : `${secrets.suffix()}-${tries}`;
+      if (!engine.world.sessions.has(workerId(`${agent}-${suffix}`))) return suffix;
+    }
+  }
 
   function outFor(_: WorkParts, { run, task }: LeaseRequest): Millis {
     const found = engine.world.findRun(runId(run));

@@ -12,6 +12,7 @@ import type { Exit, Forker, Kept, Launched, LaunchOrder, LaunchWatch } from "./f
 import { capLog, logSize, maskLog } from "./log.ts";
 import type { Sampled, Sampler } from "./sampler.ts";
 import { pause, type Strays } from "./strays.ts";
+import { after, type Timer } from "./timer.ts";
 
 /** What an attempt asks of the spawner it runs in. */
 export interface Surroundings {
@@ -58,7 +59,7 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   #running = false;
   #cause: Cause | undefined;
   #killAt = Number.POSITIVE_INFINITY;
-  #killTimer: NodeJS.Timeout | undefined;
+  #killTimer: Timer | undefined;
   #endedAt = 0;
   /** Strays of it were not looked for. */
   #unswept = false;
@@ -136,7 +137,7 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   /** Whoever could tell its end is gone: others look after what is left of it. */
   forsake(): void {
     this.#running = false;
-    clearTimeout(this.#killTimer);
+    this.#killTimer?.cancel();
     this.#around.sampler.remove(this);
   }
 
@@ -148,8 +149,8 @@ export class LiveAttempt implements Sampled, LaunchWatch {
     const killAt = performance.now() + graceMs;
     if (killAt < this.#killAt) {
       this.#killAt = killAt;
-      clearTimeout(this.#killTimer);
-      if (graceMs > 0) this.#killTimer = setTimeout(() => this.#kill(), graceMs);
+      this.#killTimer?.cancel();
+      if (graceMs > 0) this.#killTimer = after(graceMs, () => this.#kill());
       else this.#kill();
     }
     if (first && this.#running && graceMs > 0) void this.#askAll();
@@ -197,10 +198,10 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   /** It was asked to end before it was there to hear it, or by a predecessor. */
   #stopAgain(): void {
     if (this.#killAt === Number.POSITIVE_INFINITY) this.#killAt = performance.now() + this.#around.settings.graceMs;
-    clearTimeout(this.#killTimer);
+    this.#killTimer?.cancel();
     const graceMs = this.#killAt - performance.now();
     if (graceMs <= 0) return this.#kill();
-    this.#killTimer = setTimeout(() => this.#kill(), graceMs);
+    this.#killTimer = after(graceMs, () => this.#kill());
     void this.#askAll();
   }
 
@@ -266,7 +267,7 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   }
 
   async #conclude(outcome: Outcome): Promise<void> {
-    clearTimeout(this.#killTimer);
+    this.#killTimer?.cancel();
     const secrets = this.order.secrets;
     if (secrets !== undefined && secrets.length > 0) await maskLog(this.order.log, secrets);
     // Only now: what verifies the attempt carries the same marks.

@@ -11,6 +11,7 @@ import type { Ends } from "./ends.ts";
 import type { Forker, Kept } from "./forker.ts";
 import { Sampler } from "./sampler.ts";
 import { Strays } from "./strays.ts";
+import { after, type Timer } from "./timer.ts";
 
 /** Until a scheduler has said otherwise. */
 const SETTINGS: SpawnerSettings = {
@@ -53,7 +54,7 @@ export class Spawner implements Surroundings {
   #dismissed = false;
   #resigned = false;
   #leaving = false;
-  #fence: NodeJS.Timeout | undefined;
+  #fence: Timer | undefined;
 
   constructor({ identity, ends, forker, leave, patienceMs, heir = false }: SpawnerDeps) {
     this.#identity = identity;
@@ -108,7 +109,7 @@ export class Spawner implements Surroundings {
   forsake(replaced: boolean): void {
     for (const attempt of this.#live.values()) attempt.forsake();
     this.#live.clear();
-    clearTimeout(this.#fence);
+    this.#fence?.cancel();
     this.#leaving = true;
     if (replaced) this.#scheduler?.send({ kind: "replaced" } satisfies FromSpawner);
     this.#scheduler?.close();
@@ -162,7 +163,7 @@ export class Spawner implements Surroundings {
       before?.close();
     }
     this.#hellos++;
-    clearTimeout(this.#fence);
+    this.#fence?.cancel();
     this.#settle(hello);
     this.forker.whenReady(() => this.#welcome(channel));
   }
@@ -220,9 +221,9 @@ export class Spawner implements Surroundings {
     this.#scheduler = undefined;
     if (this.#dismissed) return;
     this.#ends.write();
-    clearTimeout(this.#fence);
+    this.#fence?.cancel();
     if (this.settings.orphans === "stop") this.resign();
-    else this.#fence = setTimeout(() => this.resign(), this.settings.leaseMs);
+    else this.#fence = after(this.settings.leaseMs, () => this.resign());
     this.#leaveIfDone();
   }
 
@@ -234,7 +235,7 @@ export class Spawner implements Surroundings {
       // Somebody may have come while the last strays were swept.
       if (this.#needed()) return;
       this.#leaving = true;
-      clearTimeout(this.#fence);
+      this.#fence?.cancel();
       if (this.#dismissed) this.#ends.forget();
       else this.#ends.write();
       this.#scheduler?.close();
