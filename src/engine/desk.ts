@@ -232,7 +232,7 @@ export class Desk {
   /** Whoever asks again under the same name is to get the same, also when that was given before it was asked for. */
   #named(turn: Turn, { session, key }: ClaimOrder, given: Granted): Granted {
     const { run, task, fence } = given;
-    if (key !== undefined) this.#remember(turn, keyOf(session, key), { run: run.no, task: task.no, fence });
+    if (key !== undefined) this.#remember(turn, keyOf(session, key), this.#remembrance(run, task, fence));
     return given;
   }
 
@@ -274,7 +274,7 @@ export class Desk {
     const named = key === undefined ? {} : { key };
     turn.journal.ofTask(run, task, { kind: "claimed", worker, deadline, evidence, tokenHash, ...named }, turn.now);
     this.#deps.leases.begin(task, turn.now);
-    if (key !== undefined) this.#remember(turn, keyOf(worker, key), { run: run.no, task: task.no, fence });
+    if (key !== undefined) this.#remember(turn, keyOf(worker, key), this.#remembrance(run, task, fence));
     return this.#granted(run, task, fence, token);
   }
 
@@ -312,7 +312,13 @@ export class Desk {
     if (known === undefined) return undefined;
     const run = this.#deps.world.run(known.run);
     const task = run?.tasks[known.task ?? -1];
-    return { granted: run && task && this.#granted(run, task, known.fence) };
+    if (run === undefined || task === undefined) return { granted: undefined };
+    const { fence = task.attempt, mark } = known;
+    return { granted: this.#granted(run, task, fence, this.#deps.tokens.again(run, task, fence, mark)) };
+  }
+
+  #remembrance(run: Run, task: Task, fence: number): Remembrance {
+    return { run: run.no, task: task.no, fence, mark: this.#deps.tokens.markOf(task, fence) };
   }
 
   #remember(turn: Turn, key: string, answer: Remembrance): void {

@@ -35,10 +35,15 @@ export class Tokens {
     return `${markOf(token)}${BETWEEN}${hashToken(token)}`;
   }
 
-  /** Of a claim that was made before, perhaps by an earlier scheduler. */
-  again(run: Run, task: Task, fence: number): string {
+  /** The mark of a claim that holds, or else of whatever is given out now. */
+  markOf(task: Task, fence: number): string {
     const kept = keptOf(task, fence);
-    return this.#marked(kept === undefined ? this.#mark : markOf(kept), run, task, fence);
+    return kept === undefined ? this.#mark : markOf(kept);
+  }
+
+  /** Of a claim that was made before, perhaps by an earlier scheduler, whose mark it has. */
+  again(run: Run, task: Task, fence: number, mark = this.markOf(task, fence)): string {
+    return this.#marked(mark, run, task, fence);
   }
 
   /** Of a claim that has ended nothing is kept, so that we could have given it out is all that is asked. */

@@ -80,6 +80,8 @@ export interface Remembrance {
   readonly run: RunNo;
   readonly task?: TaskNo;
   readonly fence?: number;
+  /** Of the scheduler that gave the claim out: its token carries it. */
+  readonly mark?: string;
 }
 /** The row, and the version it replaces: if another has replaced it meanwhile, nothing of the batch is written. */
 export interface TaskWrite {
