@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { createConnection } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { HttpRig, httpRig } from "../../test/rig/http.ts";
@@ -11,6 +13,14 @@ import { parseAddress } from "./address.ts";
 const mode = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
 
 describe("the socket", () => {
+  test("takes in a thousand callers that come at the same moment", async () => {
+    await using rig = await httpRig();
+    const callers = Array.from({ length: 1_000 }, () => createConnection(rig.server.socket));
+    const met = await Promise.allSettled(callers.map((caller) => once(caller, "connect")));
+    for (const caller of callers) caller.destroy();
+    expect(met.filter(({ status }) => status === "rejected")).toEqual([]);
+  });
+
   test("is its owner's alone, in a directory that is too", async () => {
     await using rig = await httpRig();
     expect(rig.server.socket).toBe(join(rig.state, "rota.sock"));

@@ -12,6 +12,8 @@ const OTHERS = 0o077;
 const SHARED = 0o1000;
 /** Leaves reading and writing for the owner. */
 const PRIVATE_MASK = 0o177;
+/** How many may knock at the same moment, as far as the system lets it be so many: a whole fleet of sessions that was woken at once. */
+const BACKLOG = 4_096;
 
 export interface BoundSocket {
   /** Where it is known. */
@@ -94,7 +96,7 @@ function listenPrivately(server: Server, path: string): Promise<void> {
     server.once("error", fail);
     const mask = process.umask(PRIVATE_MASK);
     try {
-      server.listen(path, () => {
+      server.listen({ path, backlog: BACKLOG }, () => {
         server.off("error", fail);
         resolve();
       });

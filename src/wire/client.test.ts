@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -121,6 +122,22 @@ describe("a refusal", () => {
     });
     await using other = connect({ url: "http://127.0.0.1:1", token: "t" });
     await expect(other.info()).rejects.toMatchObject({ code: "DAEMON_MISSING" });
+  });
+
+  test("says when there is no room for another caller, as something that passes", async () => {
+    const rig = new HttpRig();
+    await using _ = rig;
+    const socket = join(rig.folder, "full.sock");
+    const script = `require("net").createServer().listen({ path: ${JSON.stringify(socket)}, backlog: 1 }, () => console.log("there"))`;
+    const full = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(full.stdout, "data");
+    // It takes nobody in while it is stopped, so those who knock stay before the door until there is no room there either.
+    full.kill("SIGSTOP");
+    const clients = Array.from({ length: 8 }, () => connect({ socket }));
+    const refused = await Promise.race(clients.map((client) => client.info().catch((error: unknown) => error)));
+    full.kill("SIGKILL");
+    for (const client of clients) client.close();
+    expect(refused).toMatchObject({ code: "DAEMON_STOPPING", message: expect.stringContaining("no room") });
   });
 
   test("says when something else answers in its place", async () => {

@@ -179,6 +179,11 @@ function asUserError(error: NodeJS.ErrnoException, name: string): Error {
     case "EACCES":
     case "EPERM":
       return new UserError("FORBIDDEN", `The daemon at ${name} belongs to somebody else`, { cause: error });
+    // More callers knock at this moment than can be taken in; nothing was sent.
+    case "EAGAIN":
+      return new UserError("DAEMON_STOPPING", `The daemon at ${name} has no room for another caller yet`, {
+        cause: error,
+      });
     case "ECONNRESET":
     case "EPIPE":
       return new UserError("DAEMON_STOPPING", `The daemon at ${name} went away`, { cause: error });
