@@ -10,6 +10,8 @@ import { version } from "./version.ts";
 
 export const run: Run = async (input, context) => {
   const { env, cwd, terminal } = context;
+  // Whoever reads that it serves may ask it to stop at that very moment, so it listens before it says so.
+  const asked = askedToStop();
   const state = stateToServe({ flag: input.text("state"), env, cwd });
   const workers = input.count("workers");
   const { values: config } = await loadConfig({ cwd, env, flags: workers === undefined ? {} : { workers } });
@@ -28,7 +30,8 @@ export const run: Run = async (input, context) => {
     await terminal.flush();
   }
   const { engine } = daemon.scheduler;
-  const reason = await stopped(engine.failed);
+  // Broken when the store can no longer be trusted.
+  const reason = await Promise.race([asked, engine.failed]);
   terminal.err(`${reason}: what runs is being stopped.\n`);
   await server.close();
   engine.stopAll();
@@ -70,10 +73,9 @@ async function openDoors({ service, scheduler }: Daemon, { state, listen, ...whe
   return { ...server, close };
 }
 
-/** Kept when somebody asks it to stop; broken when the store can no longer be trusted. */
-function stopped(failed: Promise<never>): Promise<string> {
-  const asked = new Promise<string>((tell) => {
+/** Kept, with the name of the signal, when somebody asks it to stop. */
+function askedToStop(): Promise<string> {
+  return new Promise((tell) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => tell(signal));
   });
-  return Promise.race([asked, failed]);
 }

@@ -127,3 +127,12 @@ async function expectGoesOn(
   );
   expect(starts).toHaveLength(1);
 }
+
+test("a daemon may be told to stop at the very moment it says that it serves", async () => {
+  for (let no = 0; no < 5; no++) {
+    using place = openPlace();
+    const { child, ended } = place.start(["serve", "--json", "--state", "state"]);
+    child.stdout?.once("data", () => child.kill("SIGTERM"));
+    expect(await ended).toMatchObject({ code: 0, signal: null, err: expect.stringContaining("SIGTERM: ") });
+  }
+}, 60_000);
