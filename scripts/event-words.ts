@@ -54,6 +54,11 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
     meaning: "It waited for files that a less urgent task held, for so long.",
     fields: ["holder", "for_ms"],
   },
+  waiting: {
+    meaning:
+      "The task is ready and does not go. Told of the first in line of a run and pool whenever it waits for another thing than the first did before, and once of a task that waits for files or that nobody can do.",
+    fields: ["reason", "evidence"],
+  },
   offered: {
     meaning: "A session was woken for the task, and nobody else gets it until then.",
     fields: ["session", "until"],

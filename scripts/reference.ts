@@ -7,6 +7,7 @@ import { USER_ERRORS } from "../src/domain/errors.ts";
 import { DIAGNOSTICS } from "../src/plan/diagnostics.ts";
 import { planShape, taskShape } from "../src/plan/shape.ts";
 import type { JsonSchema, Schema } from "../src/std/schema.ts";
+import { CHANNEL_PATH, CHANNEL_PROTOCOL } from "../src/wire/frames.ts";
 import { SCOPES } from "../src/wire/route.ts";
 import { ROUTES } from "../src/wire/routes.ts";
 import { EVENT_FIELDS, EVENTS } from "./event-words.ts";
@@ -257,6 +258,15 @@ those before it: ${SCOPES.map(code).join(", ")}. Ten wrong tokens in a minute lo
 server-sent events. The \`id\` of an event is its position in the ledger: with \`Last-Event-ID\` or \`after\` the stream goes on behind it,
 and nothing is missed. A comment every 15 seconds says that the stream lives. A listener that falls too far behind is let go,
 and goes on where it was when it comes back.
+
+## Channel
+
+A program that calls often can do so over one connection: \`GET ${CHANNEL_PATH}\` with \`connection: Upgrade\` and
+\`upgrade: ${CHANNEL_PROTOCOL}\` is answered with status 101, and from then on every line is a call or an answer. A call is
+\`{"id":1,"method":"POST","path":"${ROUTES.claim.path}","body":{…}}\`, with a number of the caller's own that no other call underway has, and on the
+socket optionally \`by\`; its answer is \`{"id":1,"status":200,"body":…}\` and comes when it is ready, whatever else is waited for.
+\`{"id":1,"cancel":true}\` gives up a call that waits. A line may have 1 MiB. Everything else is as for a request, except that streams need
+one of their own. \`connect\` does this by itself from its second call on; each call then takes about a third of the time.
 
 ## Calls
 

@@ -104,6 +104,7 @@ describe("the law of words", () => {
     ["in the spawner", "src/execute/process/spawner/main.ts", "setTimeout(f)"],
     ["in a comment", "src/engine/tick.ts", "/* not Date.now() */"],
     ["when the date is given", "src/views/gantt.ts", "new Date(at)"],
+    ["of a connection, which times itself", "src/wire/channel.ts", "socket.setTimeout(5)"],
   ])("allows it %s", (_, path, text) => {
     expect(complaints({ [path]: text })).toEqual([]);
   });

@@ -69,7 +69,11 @@ const BANNED_WORDS: readonly BannedWord[] = [
   { word: /\bnew Date\(\s*\)/, home: EFFECTS, instead: "take `now` as an argument, or ask the `Clock`" },
   { word: /\bperformance\.now\(/, home: EFFECTS, instead: "ask the `Clock`" },
   { word: /\bprocess\.hrtime\b/, home: EFFECTS, instead: "ask the `Clock`" },
-  { word: /\bset(?:Timeout|Interval|Immediate)\(/, home: EFFECTS, instead: "use the `Clock`: `clock.sleep`" },
+  {
+    word: /(?<!socket\.)\bset(?:Timeout|Interval|Immediate)\(/,
+    home: EFFECTS,
+    instead: "use the `Clock`: `clock.sleep`",
+  },
   { word: /\bMath\.random\(/, home: EFFECTS, instead: "take a `Random`, so that one seed is one history" },
   { word: /\brandom(?:UUID|Bytes)\b/, home: EFFECTS, instead: "take ids and randomness from `effects`" },
   { word: /\bconsole\.log\b/, home: "src/cli/", instead: "return a value, or use the log of `effects`" },

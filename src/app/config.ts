@@ -74,7 +74,8 @@ export const SETTINGS = {
   orphans: oneOf(ORPHANS)
     .default(PROCESS_DEFAULTS.orphans)
     .describe(
-      "What becomes of running tasks when their scheduler dies. `keep`: the next one takes them over. `stop`: they are ended.",
+      "What becomes of running tasks when their scheduler dies. `keep`: they run on for `leaseTtl`, and whoever goes on with their run takes them " +
+        "over; whoever runs something else in the same state directory ends them. `stop`: they are ended at once.",
     ),
   priorities: oneOf(LANE_POLICIES)
     .default("shares")

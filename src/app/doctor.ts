@@ -3,12 +3,13 @@ import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { UserError } from "../domain/errors.ts";
+import type { RunNo } from "../domain/run.ts";
 import { formatBytes } from "../domain/size.ts";
 import { isAlive } from "../effects/host.ts";
 import { readIdentity, readRecords } from "../execute/process/files.ts";
 import { sight } from "../execute/process/marks.ts";
 import { brokenLaws } from "../simulate/history/offline.ts";
-import { replayAll, replayRun } from "../store/replay.ts";
+import { replayAll, replayRun, replayRuns } from "../store/replay.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Owner, Store } from "../store/store.ts";
 import { lives } from "./owner.ts";
@@ -143,9 +144,12 @@ async function checkDisk({ root }: StateDir): Promise<Finding> {
 async function* checkLedger(store: Store, isLive: boolean): AsyncGenerator<Finding> {
   const rows = await store.runs();
   const ended = rows.filter(({ status }) => !isLive || status.state === "finished");
-  const wrong: string[] = [];
-  if (!isLive) wrong.push(...(await replayAll(store)));
-  else for (const { no } of ended) wrong.push(...(await replayRun(store, no)));
+  const wrong = isLive
+    ? await replayEnded(
+        store,
+        ended.map(({ no }) => no),
+      )
+    : await replayAll(store);
   const hint = "Nothing was changed. Keep a copy and report it: the ledger and the tables must never disagree.";
   yield* wrong.slice(0, SHOWN_MAX).map((message): Finding => ({ check: "ledger", health: "problem", message, hint }));
   if (wrong.length > SHOWN_MAX) {
@@ -156,6 +160,14 @@ async function* checkLedger(store: Store, isLive: boolean): AsyncGenerator<Findi
   const message = `${ended.length} of ${rows.length} runs replayed, and the tables agree`;
   yield { check: "ledger", health: "ok", message: left === 0 ? message : `${message}; ${left} still going on` };
   if (!isLive) yield* checkHistory(store);
+}
+
+/** A report that came too late may be written down while we look: a run that seems wrong is looked at once more, by itself. */
+async function replayEnded(store: Store, runs: readonly RunNo[]): Promise<readonly string[]> {
+  const wrong: string[] = [];
+  for (const [no, found] of await replayRuns(store, runs))
+    if (found.length > 0) wrong.push(...(await replayRun(store, no)));
+  return wrong;
 }
 
 /** What the tables agree with may still be something that should never have happened. */

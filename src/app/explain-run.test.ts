@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
 import { owner, task } from "../../test/rig/builders.ts";
-import { claimed, FIRST, NOW, Scribe } from "../../test/rig/scribe.ts";
+import { asked, claimed, FIRST, NOW, Scribe } from "../../test/rig/scribe.ts";
 import { PRESSURE_PRESETS } from "../decide/pressure.ts";
-import type { Run } from "../domain/run.ts";
+import { runId } from "../domain/ids.ts";
+import { type Run, type RunNo, runNo } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import { openMemoryStore } from "../store/memory/store.ts";
+import type { RunRow } from "../store/rows.ts";
 import { explainTask } from "./explain-run.ts";
+import { SERVE } from "./owner.ts";
 import { loadRun, type Reader } from "./reader.ts";
 
 /** What a look at a store says of a task, whose owner has these limits. */
@@ -30,6 +33,32 @@ test("a task that waits because the queue is full is said to, by whoever only lo
   expect(wait).toMatchObject({ reason: "backpressure" });
   expect(gates).toContainEqual(expect.objectContaining({ gate: "pressure", open: false, queued: 899, depth: 1_000 }));
   expect((await lookAt(900, {})).wait?.reason).not.toBe("backpressure");
+});
+
+test.each([
+  ["finished", 1],
+  ["active", 3],
+])("a run that is %s has %d runs read to say why", async (state, expected) => {
+  await using store = openMemoryStore();
+  const acquired = await store.acquire(owner(SERVE), () => false);
+  const scribe = new Scribe();
+  for (const no of [1, 2, 3]) scribe.submit([task("a")], { id: runId(`run-${no}`) }, runNo(no));
+  if (state === "finished") {
+    scribe.write(scribe.world.run(FIRST) as Run, 0, { kind: "cancelled", asked });
+    scribe.journal.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
+  }
+  await store.commit(scribe.journal.take(acquired.ok ? acquired.value : 0));
+  const loaded: number[] = [];
+  const reader = {
+    store: { ...store, load: (no: RunNo) => store.load(no).finally(() => loaded.push(no)) },
+    now: () => NOW,
+    owner: () => store.owner(),
+    scheduler: () => store.owner(),
+  } as unknown as Reader;
+  const [row] = await store.runs({ no: FIRST });
+  const run = await loadRun(reader, row as RunRow);
+  await explainTask(reader, run, run.tasks[0] as Task);
+  expect(loaded).toHaveLength(expected);
 });
 
 test("where nobody schedules, nothing is about to start", async () => {

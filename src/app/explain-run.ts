@@ -10,15 +10,17 @@ import type { Outcome } from "../domain/outcome.ts";
 import { scopeKey } from "../domain/pause.ts";
 import type { Run } from "../domain/run.ts";
 import type { SessionState } from "../domain/session.ts";
-import type { Task } from "../domain/task.ts";
+import type { Asked, Task } from "../domain/task.ts";
 import { World } from "../domain/world.ts";
 import { coreCount, machineCapacity } from "../effects/machine.ts";
-import { loadRun, type Reader } from "./reader.ts";
+import { keptWishes, loadRun, type Reader } from "./reader.ts";
 
 export async function explainTask(reader: Reader, run: Run, task: Task): Promise<Explanation> {
-  const lastOutcome = await lastOutcomeOf(reader, run, task);
+  const { lastOutcome, cancelled } = await recordOf(reader, run, task);
   const context = lastOutcome === undefined ? {} : { lastOutcome };
-  const explained = explain((await sceneOf(reader, run)).pools, run, task, reader.now(), context);
+  const known = explain((await sceneOf(reader, run)).pools, run, task, reader.now(), context);
+  const wishes = await keptWishes(reader, run, task);
+  const explained = { ...known, ...(cancelled && { cancelled }), ...(wishes.length > 0 && { wishes }) };
   if (explained.wait?.reason !== "capacity" || (await reader.scheduler()) !== undefined) return explained;
   const gates = explained.gates.map((gate) =>
     gate.gate === "workers" ? { ...gate, open: false, idle: 0, total: 0 } : gate,
@@ -117,7 +119,9 @@ async function sceneOf(reader: Reader, run: Run): Promise<Scene> {
 }
 
 /** A daemon shares what it has among all runs that did not end; any other scheduler has only its own. */
-async function othersOf(reader: Reader, { no }: Run): Promise<readonly Run[]> {
+async function othersOf(reader: Reader, { no, status }: Run): Promise<readonly Run[]> {
+  // Nothing of it waits any more, so nobody can be in its way.
+  if (status.state === "finished") return [];
   const rows = (await reader.store.runs("unfinished")).filter((row) => row.no !== no);
   if (rows.length === 0) return [];
   const { SERVE } = await import("./owner.ts");
@@ -125,11 +129,18 @@ async function othersOf(reader: Reader, { no }: Run): Promise<readonly Run[]> {
   return Promise.all(rows.map((row) => loadRun(reader, row)));
 }
 
-async function lastOutcomeOf({ store }: Reader, run: Run, task: Task): Promise<Outcome | undefined> {
-  const events = await store.events({ run: run.no, task: task.no });
-  return events
-    .flatMap((event) => (isTaskEvent(event) && "outcome" in event && event.outcome ? [event.outcome] : []))
-    .at(-1);
+/** What is in the ledger alone: how the last attempt went, and who had the task cancelled. */
+async function recordOf(
+  { store }: Reader,
+  run: Run,
+  task: Task,
+): Promise<{ readonly lastOutcome?: Outcome; readonly cancelled?: Asked }> {
+  const record: { lastOutcome?: Outcome; cancelled?: Asked } = {};
+  for (const event of await store.events({ run: run.no, task: task.no })) {
+    if (isTaskEvent(event) && "outcome" in event && event.outcome) record.lastOutcome = event.outcome;
+    if (event.kind === "cancelled") record.cancelled = event.asked;
+  }
+  return record;
 }
 
 /** The same answers from a scheduler's own dispatcher, for the command that runs it. */

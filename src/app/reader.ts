@@ -1,5 +1,6 @@
 /** A look at what a state directory holds: changes nothing, needs no scheduler, and may be taken while one works. */
 import { UserError } from "../domain/errors.ts";
+import type { KeptWish } from "../domain/explanation.ts";
 import { runId, taskId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { findTask } from "../domain/run.ts";
@@ -47,16 +48,32 @@ interface ReadFrom {
 }
 
 /** The run that is meant: by its id, the start of its id, or `last`; the newest when nothing is said. */
+/** What was asked for the run, or of it for one task, and waits for a scheduler. */
+export async function keptWishes(
+  { store }: Pick<Reader, "store">,
+  run: Run,
+  task?: Task,
+): Promise<readonly KeptWish[]> {
+  const mine = (await store.requests()).filter(({ run: id }) => id === run.manifest.id);
+  const wanted = task === undefined ? mine : mine.filter((each) => (each.task ?? task.spec.id) === task.spec.id);
+  return wanted.map(({ kind, task: of, by, why, at }) => ({
+    kind,
+    ...(of !== undefined && { task: of }),
+    asked: { by, ...(why !== undefined && { why }) },
+    at,
+  }));
+}
+
 export async function findRun({ store }: ReadFrom, name = "last"): Promise<RunRow> {
   const [found] = await store.runs(name === "last" ? "newest" : { id: runId(name) });
   if (found !== undefined) return found;
-  const rows = await store.runs();
-  if (rows.length === 0)
-    throw new UserError("RUN_UNKNOWN", "There are no runs yet", { hint: "Start one with `rota run PLAN`." });
-  const begun = rows.filter(({ manifest }) => name !== "" && manifest.id.startsWith(name));
+  const begun = name === "" ? [] : await store.runs({ begins: name });
   if (begun.length === 1) return begun[0] as RunRow;
   const ids = begun.map(({ manifest }) => manifest.id);
   if (ids.length > 1) throw new UserError("RUN_UNKNOWN", `"${name}" begins ${ids.length} runs: ${few(ids)}`);
+  const rows = await store.runs({ newest: NEAR_MAX });
+  if (rows.length === 0)
+    throw new UserError("RUN_UNKNOWN", "There are no runs yet", { hint: "Start one with `rota run PLAN`." });
   const near = closest(
     name,
     rows.map(({ manifest }) => manifest.id),
@@ -89,6 +106,8 @@ export function mustFindTask(run: Run, id: string): Task {
   throw new UserError("TASK_UNKNOWN", `Run ${run.manifest.id} has no task "${id}"${hint}`);
 }
 
+/** Who mistypes a name means a run of late: the older ones are not looked through for one like it. */
+const NEAR_MAX = 1_000;
 const SHOWN_MAX = 5;
 const few = (ids: readonly string[]): string =>
   ids.length > SHOWN_MAX ? `${ids.slice(-SHOWN_MAX).join(", ")} and ${ids.length - SHOWN_MAX} more` : ids.join(", ");

@@ -11,6 +11,8 @@ export interface StateDir {
   readonly database: string;
   /** Touched to tell the scheduler that there is a request. */
   readonly bell: string;
+  /** A folder for each run. */
+  readonly logs: string;
   log(run: RunId, task: TaskId, attempt: number): string;
 }
 
@@ -18,6 +20,7 @@ export const stateDir = (root: string): StateDir => ({
   root,
   database: join(root, "rota.db"),
   bell: join(root, "bell"),
+  logs: join(root, "logs"),
   log: (run, task, attempt) => join(root, "logs", run, `${task}.${attempt}.log`),
 });
 

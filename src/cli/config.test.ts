@@ -33,3 +33,11 @@ test("a map is shown as it can be written", async () => {
   expect(await shown("pools")).toBe("{}");
   expect(await shown("pools", { ROTA_POOLS: '{"a":{"mode":"push"}}' })).toBe('{"a":{"mode":"push"}}');
 });
+
+test("a setting that cannot be is refused, with a command that works all the same", async () => {
+  const wrong = { cwd: freshDir(), env: { ROTA_WORKERS: "none" } };
+  const { code, err } = await rota(["config", "show"], wrong);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^CONFIG_INVALID: .*ROTA_WORKERS/) });
+  const [, named = ""] = /\(`rota ([^`]+)`/.exec(err) ?? [];
+  expect((await rota(named.split(" "), wrong)).code).toBe(0);
+});

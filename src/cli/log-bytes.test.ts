@@ -72,6 +72,8 @@ describe("lines for a terminal", () => {
     ["titles, clipboards and links are spelt out", "\u001b]52;c;aGk=\u0007\n", "\\x1b]52;c;aGk=\\x07\n"],
     ["C1 controls too", "\u009b31mred\n", "\\x9b31mred\n"],
     ["a progress bar shows its last state", "10%\r50%\r100%\n", "100%\n"],
+    ["a line over which nothing was written stays", "saved\r\u001b[K\nsent\r", "saved\nsent\n"],
+    ["a progress bar of any length shows its last state", `${"50%\r".repeat(20_000)}done\n`, "done\n"],
     ["Windows line ends are line ends", "a\r\nb\r\n", "a\nb\n"],
     ["text that turns the direction is shown", "a\u202eb\n", "a\\u202eb\n"],
     ["a last line without an end gets one", "a\nb", "a\nb\n"],

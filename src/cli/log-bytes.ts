@@ -57,11 +57,21 @@ export class LineCleaner {
     const lines = this.#rest.split("\n");
     this.#rest = lines.pop() ?? "";
     let shown = lines.map((line) => `${lastShown(line)}\n`).join("");
-    while (this.#rest.length > LINE_MAX) {
-      shown += lastShown(this.#rest.slice(0, LINE_MAX));
-      this.#rest = this.#rest.slice(LINE_MAX);
-    }
+    while (this.#rest.length > LINE_MAX) shown += this.#shorten();
     return shown;
+  }
+
+  /** Of a progress bar, what was overwritten is forgotten; of any other line the first part is shown. */
+  #shorten(): string {
+    const state = this.#rest.lastIndexOf("\r");
+    const before = this.#rest.lastIndexOf("\r", state - 1);
+    if (before > 0) {
+      this.#rest = this.#rest.slice(before);
+      return "";
+    }
+    const part = this.#rest.slice(0, LINE_MAX);
+    this.#rest = this.#rest.slice(LINE_MAX);
+    return lastShown(part);
   }
 
   /** What is left when nothing more will come. */

@@ -166,7 +166,6 @@ describe("help and version", () => {
     [["-h"], { kind: "help", asked: true }],
     [["help"], { kind: "help", asked: true }],
     [[], { kind: "help", asked: false }],
-    [["--json"], { kind: "help", asked: false }],
   ])("%j", (args, expected) => {
     expect(parse(...args)).toEqual(expected);
   });
@@ -186,6 +185,14 @@ describe("what does not fit is refused", () => {
     [["pant"], '"pant" is not a command. Did you mean "paint"?'],
     [["xyzzy"], '"xyzzy" is not a command'],
     [["help", "swep"], '"swep" is not a command. Did you mean "sweep"?'],
+    [["--json"], "A command is missing after --json"],
+    [["--state"], "--state needs a value: --state DIR"],
+    [["--state="], "--state needs a value: --state DIR"],
+    [
+      ["--state", "--json"],
+      '--state needs a value, but "--json" follows it. If that is the value, write --state=--json',
+    ],
+    [["--state", "paint"], "A command is missing after --state paint"],
     [["--jsno"], "--jsno is not an option here. Did you mean --json?"],
     [["paint", "north", "--colour", "red"], "paint: --colour is not an option here. Did you mean --color?"],
     [["paint", "north", "-x"], "paint: -x is not an option here"],

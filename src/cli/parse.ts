@@ -19,9 +19,8 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
     if (rest.length === 0) return { kind: "help", asked: false };
     if (rest.some((arg) => arg === "--version" || arg === "-V")) return { kind: "version" };
     if (rest.some((arg) => arg === "--help" || arg === "-h")) return { kind: "help", asked: true };
-    const stranger = rest.find((arg) => arg.startsWith("-") && !isShared(arg));
-    if (stranger === undefined) return { kind: "help", asked: false };
-    throw unknownOption(stranger, { ...SHARED_OPTIONS, help: HELP, version: VERSION });
+    readTokens(rest, { options: { ...SHARED_OPTIONS, version: VERSION } });
+    throw usage(`A command is missing after ${rest.join(" ")}`);
   }
   if (Object.hasOwn(FAMILIES, name)) return parseFamily(name, rest, commands);
   const command = findCommand(name, commands);
@@ -90,7 +89,10 @@ interface Typed {
   help: boolean;
 }
 
-function readTokens(args: readonly string[], command: CommandSpec): Typed {
+/** What options are read for: a command, or nothing yet. */
+type Reading = Pick<CommandSpec, "options"> & Partial<Pick<CommandSpec, "name">>;
+
+function readTokens(args: readonly string[], command: Reading): Typed {
   const specs: Readonly<Record<string, OptionSpec>> = { ...command.options, help: HELP };
   const { tokens } = parseArgs({
     args: [...args],
@@ -127,7 +129,7 @@ interface OptionToken {
   readonly inlineValue: boolean | undefined;
 }
 
-function readValue(token: OptionToken, specs: Readonly<Record<string, OptionSpec>>, command: CommandSpec): Value {
+function readValue(token: OptionToken, specs: Readonly<Record<string, OptionSpec>>, command: Reading): Value {
   const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
   if (spec === undefined) throw unknownOption(token.rawName, specs, command);
   const option = token.rawName;
@@ -157,7 +159,7 @@ function readValue(token: OptionToken, specs: Readonly<Record<string, OptionSpec
   return value;
 }
 
-function readCount(option: string, value: string, command: CommandSpec): number {
+function readCount(option: string, value: string, command: Reading): number {
   const count = Number(value);
   if (!/^\d+$/.test(value) || !Number.isSafeInteger(count)) {
     throw usage(`${option} must be a whole number, not "${value}"`, command);
@@ -165,7 +167,7 @@ function readCount(option: string, value: string, command: CommandSpec): number 
   return count;
 }
 
-function readSpan(option: string, value: string, command: CommandSpec): number {
+function readSpan(option: string, value: string, command: Reading): number {
   const span = parseDuration(value);
   if (span === undefined) throw usage(`${option} must be a span of time such as 90s or 1h30m, not "${value}"`, command);
   return span;
@@ -196,15 +198,13 @@ function inputOf({ arguments: given, values, lists }: Typed): Input {
   };
 }
 
-function unknownOption(raw: string, specs: Readonly<Record<string, OptionSpec>>, command?: CommandSpec): UserError {
+function unknownOption(raw: string, specs: Readonly<Record<string, OptionSpec>>, command: Reading): UserError {
   const word = raw.replace(/^-+/, "").split("=", 1)[0] as string;
   const near = raw.startsWith("--") ? closest(word, Object.keys(specs)) : undefined;
   return usage(`${raw} is not an option here${near === undefined ? "" : `. Did you mean --${near}?`}`, command);
 }
 
-function usage(message: string, command?: CommandSpec): UserError {
-  if (command === undefined) return new UserError("USAGE", message);
-  return new UserError("USAGE", `${command.name}: ${message}`, {
-    hint: `Run \`rota help ${command.name}\` to see how it is used.`,
-  });
+function usage(message: string, { name }: Partial<Reading> = {}): UserError {
+  if (name === undefined) return new UserError("USAGE", message);
+  return new UserError("USAGE", `${name}: ${message}`, { hint: `Run \`rota help ${name}\` to see how it is used.` });
 }

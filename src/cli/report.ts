@@ -58,17 +58,18 @@ export async function sending<T>(
 }
 
 export function sayRenewed(reply: LeaseReply, input: Input, context: Context): number {
-  const { task, deadline, stop } = reply;
-  const until = timeOfDay(momentOf(deadline), themeOf(context).timeZone);
-  const why = stop?.why === undefined ? "" : `: ${stop.why}`;
-  say(input, context, reply, () =>
-    sentence(
-      stop === undefined
-        ? `${task} is yours until ${until}.`
-        : `Stop working on ${task} (${stop.kind}${why}), then report with: rota fail ${task} --kind cancelled`,
-    ),
-  );
+  const { deadline, stop } = reply;
+  const clock = (at: string): string => timeOfDay(momentOf(at), themeOf(context).timeZone);
+  say(input, context, reply, () => sentence(renewedWords(reply, clock(stop?.by ?? deadline))));
   return stop === undefined ? 0 : EXIT_NOTHING;
+}
+
+function renewedWords({ task, stop }: LeaseReply, until: string): string {
+  if (stop === undefined) return `${task} is yours until ${until}.`;
+  if (stop.by !== undefined)
+    return `Stop working on ${task}: its time is up. Before ${until}, report with: rota complete ${task}, or rota fail ${task} --kind timeout`;
+  const why = stop.why === undefined ? "" : `: ${stop.why}`;
+  return `Stop working on ${task} (${stop.kind}${why}), then report with: rota fail ${task} --kind cancelled`;
 }
 
 function settledWords({ task, run, state, repeated }: Settled): string {

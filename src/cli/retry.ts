@@ -3,6 +3,7 @@ import { SERVE } from "../app/owner.ts";
 import { findRun, loadRun, mustFindTask, openReader } from "../app/reader.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { RunId } from "../domain/ids.ts";
+import type { Run as RunState } from "../domain/run.ts";
 import { plural } from "../views/moment.ts";
 import type { Submitted } from "../wire/service.ts";
 import type { Context, Input, Run } from "./command.ts";
@@ -51,12 +52,13 @@ function sayHandedOver(submitted: Submitted, of: RunId, input: Input, context: C
 
 async function retryHere({ state, row, again }: Meant, input: Input, context: Context): Promise<number> {
   const { env, cwd } = context;
-  const [{ loadConfig }, { openCrew }, { openScheduler }, { retryRun }, { goOn }] = await Promise.all([
+  const [{ loadConfig }, { openCrew }, { openScheduler }, { retryRun }, { goOn }, { beginning }] = await Promise.all([
     import("../app/config.ts"),
     import("../app/crew.ts"),
     import("../app/scheduler.ts"),
     import("../app/submit.ts"),
     import("./run-loop.ts"),
+    import("./run-leftovers.ts"),
   ]);
   const workers = input.count("workers");
   const flags = workers === undefined ? {} : { workers };
@@ -65,7 +67,8 @@ async function retryHere({ state, row, again }: Meant, input: Input, context: Co
   const executor = openCrew({ state, config: values, environment: env });
   await using scheduler = await openScheduler({ config: values, state, executor, command });
   const since = scheduler.clock.now();
-  const retried = await retryRun(scheduler, row, again);
+  const begin = (): Promise<RunState> => retryRun(scheduler, row, again);
+  const retried = await beginning(scheduler, context, begin, (begun) => begun);
   const opened = { run: retried, how: "submitted" } as const;
   return await goOn({ scheduler, state, opened, context, json: input.flag("json"), config: values, since });
 }

@@ -2,7 +2,7 @@
 import { blockersOf } from "../app/explain-run.ts";
 import { logTail } from "../app/log-tail.ts";
 import type { TaskId } from "../domain/ids.ts";
-import type { Run } from "../domain/run.ts";
+import type { Course } from "../views/course.ts";
 import { plainLine } from "../views/live.ts";
 import { reportOf, summaryJson } from "../views/report.ts";
 import { reportText } from "../views/report-text.ts";
@@ -18,23 +18,25 @@ export function openDisplay(work: GoOn): Display {
 
 /** What came of it. */
 export function showReport(
-  { opened, context, json, scheduler, state, since }: GoOn,
-  run: Run,
+  { opened, context, json, scheduler, state }: GoOn,
+  course: Course,
   interrupted: boolean,
 ): void {
+  const { run } = opened;
   const { terminal } = context;
   const now = scheduler.clock.now();
   const facts = {
     run,
     now,
     interrupted,
-    ...(opened.how !== "finished" && { since }),
+    since: course.since,
     blockers: run.status.state === "stalled" ? blockersOf(scheduler.engine.pools, run, now) : [],
   };
   if (json) return terminal.out(`${JSON.stringify(summaryJson(facts))}\n`);
   const log = (task: TaskId, attempt: number): string => state.log(run.manifest.id, task, attempt);
   const report = reportOf({
     ...facts,
+    course,
     logOf: log,
     tailOf: (task, attempt) => logTail(log(task, attempt), TAIL_LINES),
   });

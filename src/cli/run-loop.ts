@@ -2,6 +2,7 @@
 import type { Scheduler } from "../app/scheduler.ts";
 import type { Run } from "../domain/run.ts";
 import { millis } from "../domain/time.ts";
+import { Course } from "../views/course.ts";
 import { openDisplay, showReport } from "./run-display.ts";
 import { openDoor } from "./run-door.ts";
 import type { Display, GoOn } from "./run-work.ts";
@@ -13,7 +14,11 @@ export async function goOn(work: GoOn): Promise<number> {
   const { engine } = scheduler;
   const { run } = opened;
   const display = openDisplay(work);
-  const stopListening = engine.listen((events) => display.events(events));
+  const course = await courseOf(work);
+  const stopListening = engine.listen((events) => {
+    display.events(events);
+    for (const event of events) course.add(event);
+  });
   const interrupts = hearInterrupts(scheduler, display);
   const door = openDoor(work, (text) => display.notice(text));
   try {
@@ -28,8 +33,14 @@ export async function goOn(work: GoOn): Promise<number> {
     display.close();
   }
   const interrupted = interrupts.count > 0 && run.status.state === "active";
-  showReport(work, run, interrupted);
+  showReport(work, course, interrupted);
   return interrupted ? EXIT.interrupted : exitCode(run);
+}
+
+/** From when this command took the run up; the whole of one that had ended already. */
+async function courseOf({ scheduler, opened, since }: GoOn): Promise<Course> {
+  const { run, how } = opened;
+  return how === "finished" ? Course.of(run, await scheduler.store.events({ run: run.no })) : new Course(run, since);
 }
 
 function exitCode({ status }: Run): number {

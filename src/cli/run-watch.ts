@@ -8,6 +8,7 @@ import type { Event } from "../domain/event.ts";
 import type { TaskId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { type Instant, later, seconds } from "../domain/time.ts";
+import { Course } from "../views/course.ts";
 import { plainLine } from "../views/live.ts";
 import { reportOf, summaryJson } from "../views/report.ts";
 import { reportText } from "../views/report-text.ts";
@@ -32,24 +33,26 @@ export async function seeToEnd({ id, root, context, json }: Watching): Promise<n
   const { terminal, env, cwd } = context;
   await using reader = openReader({ flag: root, env, cwd });
   const row = await findRun(reader, id);
+  const run = await loadRun(reader, row);
+  const course = new Course(run);
   const interrupted = new AbortController();
   const interrupt = (): void => interrupted.abort();
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
   try {
-    const isOver = await follow(reader, await loadRun(reader, row), context, json, interrupted.signal);
-    if (!isOver) {
+    if (!(await follow(reader, course, run, context, json, interrupted.signal))) {
       terminal.err(`Run ${id} goes on. See it with: rota status ${id}\n`);
       return EXIT.interrupted;
     }
   } finally {
     process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
   }
-  return await report(reader, await loadRun(reader, row), context, json);
+  return await report(reader, await loadRun(reader, row), course, context, json);
 }
 
 /** Shows what is written down about the run. True when nothing more will come of it by itself, false when nobody wants to see it. */
 async function follow(
   reader: Reader,
+  course: Course,
   run: Run,
   context: Context,
   json: boolean,
@@ -69,6 +72,7 @@ async function follow(
     for (let events = await page(reader, run, after); events.length > 0; events = await page(reader, run, after)) {
       for (const event of events) {
         show(event);
+        course.add(event);
         if (ENDS.has(event.kind)) isOver = true;
         else if (event.kind === "run_reopened") isOver = false;
       }
@@ -90,15 +94,20 @@ const abandoned = ({ manifest }: Run): UserError =>
     hint: "`rota serve` goes on with it; nothing is lost.",
   });
 
-async function report(reader: Reader, run: Run, context: Context, json: boolean): Promise<number> {
+async function report(reader: Reader, run: Run, course: Course, context: Context, json: boolean): Promise<number> {
   const { terminal } = context;
   const isStalled = run.status.state === "stalled";
   const facts = { run, now: reader.now(), blockers: isStalled ? await explainBlockers(reader, run) : [] };
   if (json) terminal.out(`${JSON.stringify(summaryJson(facts))}\n`);
   else {
+    const served = (await reader.scheduler()) !== undefined;
     const logOf = (task: TaskId, attempt: number): string => reader.state.log(run.manifest.id, task, attempt);
     const tailOf = (task: TaskId, attempt: number): readonly string[] => logTail(logOf(task, attempt), TAIL_LINES);
-    const lines = reportText(reportOf({ ...facts, logOf, tailOf }), { columns: terminal.columns }, themeOf(context));
+    const lines = reportText(
+      reportOf({ ...facts, course, served, logOf, tailOf }),
+      { columns: terminal.columns },
+      themeOf(context),
+    );
     terminal.out(lines.map((line) => `${line}\n`).join(""));
   }
   if (run.status.state !== "finished") return EXIT.stalled;

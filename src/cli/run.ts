@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { loadConfig } from "../app/config.ts";
 import { loadPlan } from "../app/plan-file.ts";
 import { stateOfPlan } from "../app/state.ts";
+import type { Opened } from "../app/submit.ts";
 import type { Input, Run as RunCommand } from "./command.ts";
 
 export const run: RunCommand = async (input, context) => {
@@ -14,14 +15,16 @@ export const run: RunCommand = async (input, context) => {
   const { openCrew } = await import("../app/crew.ts");
   const executor = openCrew({ state, config, environment: env });
   // What the scheduler itself is made of is loaded while the spawner starts.
-  const [{ openScheduler }, { openRun }, { goOn }] = await Promise.all([
+  const [{ openScheduler }, { openRun }, { goOn }, { beginning }] = await Promise.all([
     import("../app/scheduler.ts"),
     import("../app/submit.ts"),
     import("./run-loop.ts"),
+    import("./run-leftovers.ts"),
   ]);
   await using scheduler = await openScheduler({ config, state, executor, command: `rota run ${file}` });
   const since = scheduler.clock.now();
-  const opened = await openRun(scheduler, loaded, input.flag("resume"));
+  const open = (): Promise<Opened> => openRun(scheduler, loaded, input.flag("resume"));
+  const opened = await beginning(scheduler, context, open, ({ run: of }) => of);
   return await goOn({ scheduler, state, opened, context, json: input.flag("json"), config, since });
 };
 

@@ -1,6 +1,6 @@
 /** `rota status [RUN]`: a run on one screen, or with `--all` every run there is. */
 import type { Waits } from "../app/explain-run.ts";
-import { findRun, isNewest, loadRun, openReader, type Reader } from "../app/reader.ts";
+import { findRun, isNewest, keptWishes, loadRun, openReader, type Reader } from "../app/reader.ts";
 import type { Run as RunState } from "../domain/run.ts";
 import { type StatusView, statusJson, statusOf } from "../views/status.ts";
 import { statusText } from "../views/status-text.ts";
@@ -46,6 +46,7 @@ async function viewOf(reader: Reader, name: string | undefined): Promise<StatusV
     resources,
     sessions,
     pauses: await reader.store.pauses(),
+    wishes: await keptWishes(reader, found),
     logOf: (task, attempt) => reader.state.log(found.manifest.id, task, attempt),
     newest: await isNewest(reader, found),
   });

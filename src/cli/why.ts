@@ -1,6 +1,7 @@
 /** `rota why TASK`: what it waits for, with the numbers, or how it ended. */
 import { explainTask } from "../app/explain-run.ts";
 import { findRun, isNewest, loadRun, mustFindTask, openReader } from "../app/reader.ts";
+import { leavesLog } from "../views/own-log.ts";
 import { whyJson, whyText } from "../views/why.ts";
 import type { Run } from "./command.ts";
 import { themeOf } from "./theme.ts";
@@ -14,7 +15,12 @@ export const run: Run = async (input, context) => {
   if (input.flag("json")) terminal.out(`${JSON.stringify(whyJson(explanation))}\n`);
   else {
     const newest = await isNewest(reader, found);
-    const lines = whyText(explanation, { columns: terminal.columns, newest }, themeOf(context));
+    const options = {
+      columns: terminal.columns,
+      newest,
+      leavesLog: (id: string) => leavesLog(mustFindTask(found, id)),
+    };
+    const lines = whyText(explanation, options, themeOf(context));
     terminal.out(lines.map((line) => `${line}\n`).join(""));
   }
   return 0;

@@ -2,6 +2,7 @@
 import type { RunNo } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
 import { type Instant, type Millis, seconds } from "../domain/time.ts";
+import { Heap, type Placed } from "../std/heap.ts";
 import type { Candidate, Mark } from "./queue.ts";
 
 /** How long is too long: both must have passed, so that neither a busy second nor a quiet night counts as a wait. */
@@ -39,55 +40,118 @@ export class Tally {
   }
 }
 
-interface Line {
+interface Line extends Placed {
+  readonly run: RunNo;
+  readonly lane: Priority;
   /** In the order of coming. Who has left stays in it until reached. */
   items: Candidate[];
   head: number;
   /** When the last one moved up. */
   moved: Mark | undefined;
+  /** Where it is kept, while there may be somebody in it. */
+  shelf: Heap<Line> | undefined;
+  /** The moment, or the count, before which it need not be looked at. */
+  due: number;
 }
+
+const byDue = (a: Line, b: Line): boolean => a.due < b.due;
 
 /**
  * The waiting lines of each run. One moves up at a time, and the next not before as long a wait: where there is more to do than can
  * be done everybody waits for long, and if all moved up then, priorities and shares would mean nothing. So aging keeps any lane of any
- * run from standing still, and no more than that.
+ * run from standing still, and no more than that. A line is looked at when it may be due: there may be thousands of them.
  */
 export class WaitingLines {
+  readonly #patience: Patience;
   readonly #lines = new Map<RunNo, ReadonlyMap<Priority, Line>>();
+  /** Those whose first has not waited for long enough, by when it will have. */
+  readonly #early = new Heap<Line>(byDue);
+  /** Those whose first has, by how many must have gone before it. */
+  readonly #late: ReadonlyMap<Priority, Heap<Line>> = new Map(AGING.map((lane) => [lane, new Heap<Line>(byDue)]));
+
+  constructor(patience: Patience) {
+    this.#patience = patience;
+  }
 
   join(run: RunNo): void {
-    this.#lines.set(run, new Map(AGING.map((lane) => [lane, { items: [], head: 0, moved: undefined }])));
+    const lineOf = (lane: Priority): Line => ({
+      run,
+      lane,
+      items: [],
+      head: 0,
+      moved: undefined,
+      shelf: undefined,
+      due: 0,
+      place: -1,
+    });
+    this.#lines.set(run, new Map(AGING.map((lane) => [lane, lineOf(lane)])));
   }
 
   leave(run: RunNo): void {
+    for (const line of this.#lines.get(run)?.values() ?? []) line.shelf?.remove(line);
     this.#lines.delete(run);
   }
 
   add(candidate: Candidate): void {
-    this.#lines.get(candidate.run.no)?.get(candidate.lane)?.items.push(candidate);
+    const line = this.#lines.get(candidate.run.no)?.get(candidate.lane);
+    if (line === undefined) return;
+    line.items.push(candidate);
+    if (line.shelf === undefined) this.#put(line, this.#early, candidate.entered.at + this.#patience.wait);
   }
 
   /** The first of each line that has waited too long. Each is told once. */
-  overdue(waits: (candidate: Candidate) => boolean, markOf: (lane: Priority) => Mark, patience: Patience): Candidate[] {
+  overdue(waits: (candidate: Candidate) => boolean, markOf: (lane: Priority) => Mark, at: Instant): Candidate[] {
     const found: Candidate[] = [];
-    for (const lines of this.#lines.values()) {
-      for (const [lane, line] of lines) {
-        if (line.items.length === line.head) continue;
-        const first = firstOf(line, waits);
-        const now = markOf(lane);
-        if (first === undefined || !isOverdue(first.entered, now, patience)) continue;
-        if (line.moved !== undefined && !isOverdue(line.moved, now, patience)) continue;
+    for (const line of dueBy(this.#early, at)) this.#file(line, waits, at);
+    for (const [lane, late] of this.#late) {
+      if (late.size === 0) continue;
+      const now = markOf(lane);
+      for (const line of dueBy(late, now.given)) {
+        const first = this.#file(line, waits, at);
+        if (first === undefined || line.shelf !== late || line.due > now.given) continue;
         line.moved = now;
         line.head++;
         found.push(first);
+        this.#file(line, waits, at);
       }
     }
-    return found;
+    return found.sort((a, b) => a.run.no - b.run.no || AGING.indexOf(a.lane) - AGING.indexOf(b.lane));
+  }
+
+  /** Puts the line where it will be looked at when its first is due, and gives that one. */
+  #file(line: Line, waits: (candidate: Candidate) => boolean, at: Instant): Candidate | undefined {
+    line.shelf?.remove(line);
+    line.shelf = undefined;
+    const first = firstOf(line, waits);
+    if (first === undefined) return undefined;
+    const { wait, dispatches } = this.#patience;
+    const { entered } = first;
+    const { moved = entered } = line;
+    const early = Math.max(entered.at, moved.at) + wait;
+    if (early > at) this.#put(line, this.#early, early);
+    else this.#put(line, this.#late.get(line.lane) as Heap<Line>, Math.max(entered.given, moved.given) + dispatches);
+    return first;
+  }
+
+  #put(line: Line, shelf: Heap<Line>, due: number): void {
+    line.shelf = shelf;
+    line.due = due;
+    shelf.push(line);
   }
 }
 
+/** Those that are due. Whoever is put back, due or not, is not given again. */
+function dueBy(shelf: Heap<Line>, limit: number): readonly Line[] {
+  const due: Line[] = [];
+  for (let top = shelf.peek(); top !== undefined && top.due <= limit; top = shelf.peek()) {
+    shelf.pop();
+    due.push(top);
+  }
+  return due;
+}
+
 /** Nothing is above critical. */
-const AGING = PRIORITIES.filter((lane) => lane !== "critical");
+const AGING: readonly Priority[] = PRIORITIES.filter((lane) => lane !== "critical");
 
 function firstOf(line: Line, waits: (candidate: Candidate) => boolean): Candidate | undefined {
   while (line.head < line.items.length && !waits(line.items[line.head] as Candidate)) line.head++;

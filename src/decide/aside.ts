@@ -1,18 +1,19 @@
 /** Those who may not be given out for now although they are ready: a person put them on hold, or they are kept for one session. */
 import type { WorkerId } from "../domain/ids.ts";
-import { type Pause, scopeKey } from "../domain/pause.ts";
+import { type Pause, type PauseScope, scopeKey } from "../domain/pause.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import { LOCAL_POOL } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
 import type { Candidate } from "./queue.ts";
 
 /** What is on hold, and how far each pause reaches. A task's pause reaches everything that depends on it. */
-class Pauses {
+export class Pauses {
   #pauses: ReadonlyMap<string, Pause> = new Map();
   readonly #tasks = new Map<Task, Pause>();
 
-  /** What is on hold now. `runOf` gives the runs that are known here. */
-  set(pauses: ReadonlyMap<string, Pause>, runOf: (no: RunNo) => Run | undefined): void {
+  /** What is on hold now. `runOf` gives the runs that are known here. Gives what has changed. */
+  set(pauses: ReadonlyMap<string, Pause>, runOf: (no: RunNo) => Run | undefined): readonly PauseScope[] {
+    const before = this.#pauses;
     this.#pauses = new Map(pauses);
     this.#tasks.clear();
     for (const pause of pauses.values()) {
@@ -20,6 +21,8 @@ class Pauses {
       const run = scope.of === "task" ? runOf(scope.run) : undefined;
       if (scope.of === "task" && run !== undefined) this.#spread(run, run.tasks[scope.task] as Task, pause);
     }
+    const changed = [...before, ...pauses].filter(([key]) => before.get(key) !== pauses.get(key));
+    return changed.map(([, { scope }]) => scope);
   }
 
   /** Why the task is on hold, the widest reason first. */
@@ -44,10 +47,14 @@ class Pauses {
 }
 
 export class Aside {
-  readonly pauses = new Pauses();
+  readonly pauses: Pauses;
   /** For whom each is kept, where it is for somebody. */
   readonly #kept = new Map<Candidate, WorkerId | undefined>();
   readonly #offered = new Map<WorkerId, Set<Candidate>>();
+
+  constructor(pauses: Pauses) {
+    this.pauses = pauses;
+  }
 
   /** Puts the candidate aside if it has to be. */
   takes(candidate: Candidate): boolean {

@@ -23,6 +23,10 @@ export interface ChooserDeps {
   readonly locks: Pick<Locks, "conflict">;
   readonly breakers: Pick<Breakers, "admits">;
   readonly site: Pick<Site, "holding">;
+  /** The first of its run did not go although its run's turn had come. */
+  readonly passed: (candidate: Candidate) => void;
+  /** It stands in no queue any more, until what stands in its way is gone. */
+  readonly setAside: (candidate: Candidate) => void;
 }
 
 /** A run whose turn it was and which could not go, and which of its tasks did not fit. */
@@ -53,12 +57,13 @@ export class Chooser {
   best(lane: Priority, shadow: Shadow | undefined, now: Instant, seeker?: Seeker): Candidate | undefined {
     const { fairness, queueOf, reserved } = this.#deps;
     const skipped: Skipped[] = [];
-    for (const no of fairness.order(lane, now)) {
-      if (seeker?.run !== undefined && seeker.run !== no) continue;
+    for (const no of seeker?.run === undefined ? fairness.order(lane, now) : [seeker.run]) {
       const queue = queueOf(no);
       const { best, passed } = queue === undefined ? {} : this.#bestOfRun(queue, lane, shadow, now, seeker);
-      if (best === undefined) skipped.push({ no, passed });
-      else {
+      if (best === undefined) {
+        skipped.push({ no, passed });
+        if (passed !== undefined) this.#deps.passed(passed);
+      } else {
         // While room is kept for somebody, not going says nothing about a run; nor when only some of its tasks were looked at.
         if (reserved.current(now) === undefined && seeker === undefined)
           for (const each of skipped) this.#judge(each, best, now);
@@ -87,6 +92,7 @@ export class Chooser {
         return choice;
       }
       queue.remove(best);
+      this.#deps.setAside(best);
       behind.stand(best, hazard.holder, site.holding(hazard.holder), now);
       reserved.passOver(best, now);
     }

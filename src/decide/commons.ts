@@ -1,15 +1,28 @@
-/** What all pools share: the plans' own capacities, the files, and the services that tasks depend on. */
+/** What all pools share: the plans' own capacities, the files, the services that tasks depend on, and what is on hold. */
 import type { Run, RunNo } from "../domain/run.ts";
+import { Pauses } from "./aside.ts";
 import { Breakers } from "./breakers.ts";
 import { Locks } from "./locks.ts";
+import type { Candidate } from "./queue.ts";
 import { Room } from "./room.ts";
 import { ownPot, usesOf } from "./shapes.ts";
+
+/** Whoever keeps account of waits. */
+interface WaitNotes {
+  /** It was the run's turn, and nothing of it could go. */
+  passed(run: Run): void;
+  /** The task left the queue without having been given out. */
+  setAside(candidate: Candidate): void;
+}
 
 export class Commons {
   /** What plans declare for themselves. */
   readonly shared = new Room({});
   readonly locks = new Locks();
   readonly breakers = new Breakers();
+  readonly pauses = new Pauses();
+  /** Told of everybody who has to wait, where somebody keeps account of it. */
+  waits: WaitNotes | undefined;
   /** How many pools have work of each run. */
   readonly #users = new Map<RunNo, number>();
 

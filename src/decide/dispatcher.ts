@@ -17,7 +17,7 @@ import { Commons } from "./commons.ts";
 import { estimate } from "./estimates.ts";
 import { Fairness } from "./fairness.ts";
 import { type LanePolicy, Lanes } from "./lanes.ts";
-import type { Hazard, Locks } from "./locks.ts";
+import type { Hazard } from "./locks.ts";
 import { bestSpot, type Node, type NodeSpec, type Spot } from "./nodes.ts";
 import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workersAllowed } from "./pressure.ts";
 import { type Candidate, RunQueue } from "./queue.ts";
@@ -57,8 +57,6 @@ export class Dispatcher extends RunBooks {
   readonly #lanes: Lanes;
   readonly #fairness = new Fairness();
   readonly #commons: Commons;
-  readonly #locks: Locks;
-  readonly #breakers: Breakers;
   readonly #pool: string | undefined;
   readonly roster: Roster | undefined;
   /** Sessions for which alone some task is. */
@@ -77,8 +75,6 @@ export class Dispatcher extends RunBooks {
     this.#pool = options.pool;
     this.roster = options.roster;
     this.#commons = options.commons ?? new Commons();
-    this.#locks = this.#commons.locks;
-    this.#breakers = this.#commons.breakers;
     this.#site = new Site([{ name: "local", ...options }, ...(options.others ?? [])], this.#commons.shared);
     this.ready = new Waiting({
       queueOf: (no) => this.queueOf(no),
@@ -88,10 +84,12 @@ export class Dispatcher extends RunBooks {
       fairness: this.#fairness,
       given: this.#given,
       patience: this.#patience,
+      pauses: this.#commons.pauses,
+      setAside: (candidate) => this.#commons.waits?.setAside(candidate),
     });
     this.#reserved = new Reserved({
       site: this.#site,
-      locks: this.#locks,
+      locks: this.#commons.locks,
       given: this.#given,
       patience: this.#patience,
       isHeldBack: (candidate, now) => this.#isHeldBack(candidate, now),
@@ -102,9 +100,11 @@ export class Dispatcher extends RunBooks {
       fairness: this.#fairness,
       reserved: this.#reserved,
       behind: this.ready.behind,
-      locks: this.#locks,
-      breakers: this.#breakers,
+      locks: this.#commons.locks,
+      breakers: this.#commons.breakers,
       site: this.#site,
+      passed: ({ run }) => this.#commons.waits?.passed(run),
+      setAside: (candidate) => this.#commons.waits?.setAside(candidate),
     });
   }
 
@@ -122,7 +122,7 @@ export class Dispatcher extends RunBooks {
         : firstRanks(run, estimates, shapes, this.#site);
     this.keep({ run, queue: new RunQueue(), shapes, estimates, ranks });
     this.#fairness.join(run);
-    this.ready.lines.join(run.no);
+    this.ready.join(run.no);
     for (const task of run.tasks) {
       const { status } = task;
       if (!this.#isMine(task)) continue;
@@ -136,14 +136,14 @@ export class Dispatcher extends RunBooks {
   dismiss(run: Run): void {
     this.drop(run);
     this.#fairness.leave(run);
-    this.ready.lines.leave(run.no);
+    this.ready.forget(run.no);
     this.#site.leave(run);
     this.#commons.leave(run);
   }
 
   observe({ run, task, from, to, cause }: Change): void {
-    if (!this.#isMine(task) || !this.knows(run)) {
-      // Somebody of another pool, and perhaps of a run that is not known here, may have held files that are waited for here.
+    // Somebody of a run that is not known here may have held files that are waited for here.
+    if (!this.knows(run)) {
       if (isHeld(from) && !isHeld(to)) this.ready.wakeBehind(task, cause.at);
       return;
     }
@@ -178,10 +178,10 @@ export class Dispatcher extends RunBooks {
     return this.ready.behind.takeNotices();
   }
 
-  /** Looks at everybody who waits again: what is on hold has changed. */
-  review(now: Instant): void {
+  /** Looks at everybody who waits again, of one run or of all: what is on hold has changed. */
+  review(now: Instant, only?: Run): void {
     this.ready.wakeBehind(this.#reserved.drop(), now);
-    this.ready.review(now);
+    this.ready.review(now, only);
   }
 
   /** The next assignment, or nothing when nothing that is ready fits what is free. */
@@ -261,15 +261,12 @@ export class Dispatcher extends RunBooks {
 
   /** The next moment at which something may go that cannot now: a back-off, a rate or a breaker. */
   nextWake(now: Instant): Instant | undefined {
-    return earliest(this.ready.nextWake, this.#chooser.refill, this.#breakers.nextTrial(now));
+    return earliest(this.ready.nextWake, this.#chooser.refill, this.#commons.breakers.nextTrial(now));
   }
 
   /** Whether some ready task of the run could go now or later by itself. */
   canMove(run: Run): boolean {
-    for (const candidate of this.ready.values()) {
-      if (candidate.run === run && this.isPossible(candidate.shape)) return true;
-    }
-    return false;
+    return this.ready.canMove(run.no);
   }
 
   /** Capabilities that no node has all of. */
@@ -279,7 +276,7 @@ export class Dispatcher extends RunBooks {
 
   /** Whose files stand in the way: those of a task that is out, or of one for which they are reserved. */
   hazard(run: Run, task: Task, now: Instant): Hazard | undefined {
-    return this.#locks.conflict(run, task) ?? this.#reserved.hazard(run, task, now);
+    return this.#commons.locks.conflict(run, task) ?? this.#reserved.hazard(run, task, now);
   }
 
   get idle(): number {
@@ -336,7 +333,7 @@ export class Dispatcher extends RunBooks {
   }
 
   get breakers(): Pick<Breakers, "of" | "admits" | "recall"> {
-    return this.#breakers;
+    return this.#commons.breakers;
   }
 
   /** For whom room is kept, and what that means for others. */
@@ -354,7 +351,9 @@ export class Dispatcher extends RunBooks {
   }
 
   #isHeldBack({ shape, lane }: Candidate, now: Instant): boolean {
-    return this.defers(lane, now) || (shape.provider !== undefined && !this.#breakers.admits(shape.provider, now));
+    return (
+      this.defers(lane, now) || (shape.provider !== undefined && !this.#commons.breakers.admits(shape.provider, now))
+    );
   }
 
   #leave(task: Task, now: Instant): void {
@@ -373,9 +372,9 @@ export class Dispatcher extends RunBooks {
   #occupy(run: Run, task: Task, worker: WorkerId, lane: Priority, since: Instant): void {
     const shape = this.shapeOf(run, task);
     this.#site.occupy({ run, task, shape, lane, worker, since });
-    this.#locks.hold(run, task);
+    this.#commons.locks.hold(run, task);
     this.#fairness.start(run, { lane, own: task.spec.priority }, shape.share, since);
-    if (shape.provider !== undefined) this.#breakers.sent(shape.provider, task, since);
+    if (shape.provider !== undefined) this.#commons.breakers.sent(shape.provider, task, since);
   }
 
   #yield(task: Task, { cause, to }: Change): void {
@@ -384,8 +383,8 @@ export class Dispatcher extends RunBooks {
     const { run, shape, lane, since } = holding;
     const ways = { lane, own: task.spec.priority };
     this.#fairness.end(run, ways, shape.share, between(since, cause.at), cause.at);
-    if (shape.provider !== undefined) this.#breakers.returned(shape.provider, task, cause);
-    this.#locks.release(task);
+    if (shape.provider !== undefined) this.#commons.breakers.returned(shape.provider, task, cause);
+    this.#commons.locks.release(task);
     this.ready.wakeBehind(task, cause.at);
   }
 

@@ -3,13 +3,18 @@
  * while tasks run: counting dispatches is fair only when all tasks are alike.
  */
 import { type Instant, instant, type Millis } from "../domain/time.ts";
+import { Heap, type Placed } from "../std/heap.ts";
 
-interface Party {
+interface Party<Key> extends Placed {
+  readonly key: Key;
+  /** Among equals the lower one goes first. */
+  readonly order: number;
   readonly weight: number;
   /** Weighted service received up to `at`. */
   served: number;
   at: Instant;
-  /** Sum of the dominant shares of what runs. */
+  /** How many run, and the sum of their dominant shares. */
+  out: number;
   running: number;
   queued: number;
 }
@@ -20,7 +25,11 @@ const ENTRY_DEFAULT = 1_000 as Millis;
 const ENTRY_MEMORY = 16;
 
 export class FairShare<Key> {
-  readonly #parties = new Map<Key, Party>();
+  readonly #parties = new Map<Key, Party<Key>>();
+  /** Of whom something waits and nothing runs: they stay where they are, so they are kept in order. */
+  readonly #resting = new Heap<Party<Key>>((a, b) => (a.served !== b.served ? a.served < b.served : a.order < b.order));
+  /** Of whom something runs: they move with the time, and are never more than there are workers. */
+  readonly #working = new Set<Party<Key>>();
   /**
    * Mean length of the tasks that have ended. What runs is charged for this much in advance, so that the free slots of one moment
    * go to everybody and not all to the one who is furthest behind.
@@ -29,14 +38,19 @@ export class FairShare<Key> {
   /** Where those stood who had something to do last, for whoever begins when nobody else is there. */
   #last = 0;
 
-  join(key: Key, weight: number): void {
-    if (!this.#parties.has(key)) this.#parties.set(key, { weight, served: 0, at: instant(0), running: 0, queued: 0 });
+  join(key: Key, weight: number, order: number): void {
+    if (this.#parties.has(key)) return;
+    const at = instant(0);
+    this.#parties.set(key, { key, order, weight, served: 0, at, out: 0, running: 0, queued: 0, place: -1 });
   }
 
   leave(key: Key): void {
     const party = this.#parties.get(key);
-    if (party !== undefined) this.#last = Math.max(this.#last, party.served);
+    if (party === undefined) return;
+    this.#last = Math.max(this.#last, party.served);
     this.#parties.delete(key);
+    this.#resting.remove(party);
+    this.#working.delete(party);
   }
 
   /** One more task waits. Who had nothing to wait for starts no further behind than the others are: no hoarded credit. */
@@ -46,12 +60,14 @@ export class FairShare<Key> {
     this.#meter(party, now);
     if (party.queued === 0) party.served += Math.max(0, this.#level(party, now) - this.#position(party, now));
     party.queued++;
+    if (party.queued === 1) this.#file(party);
   }
 
   unqueue(key: Key): void {
     const party = this.#parties.get(key);
     if (party === undefined) return;
     party.queued--;
+    if (party.queued === 0) this.#file(party);
     this.#remember(party);
   }
 
@@ -59,27 +75,40 @@ export class FairShare<Key> {
     const party = this.#parties.get(key);
     if (party === undefined) return;
     this.#meter(party, now);
+    party.out++;
     party.running += share;
+    if (party.out === 1) this.#file(party);
   }
 
   end(key: Key, share: number, ran: Millis, now: Instant): void {
     const party = this.#parties.get(key);
     if (party === undefined) return;
     this.#meter(party, now);
-    party.running = Math.max(0, party.running - share);
+    party.out = Math.max(0, party.out - 1);
+    // What is left over of adding and taking away fractions is nobody's.
+    party.running = party.out === 0 ? 0 : Math.max(0, party.running - share);
+    if (party.out === 0) this.#file(party);
     this.#remember(party);
     if (ran > 0) this.#entry += (ran - this.#entry) / ENTRY_MEMORY;
   }
 
-  /** Whether anything of it waits. */
-  waits(key: Key): boolean {
-    return (this.#parties.get(key)?.queued ?? 0) > 0;
-  }
-
-  /** The one who is furthest behind goes first. */
-  behind(key: Key, now: Instant): number {
-    const party = this.#parties.get(key);
-    return party === undefined ? 0 : this.#position(party, now);
+  /** Those of whom something waits, the one who is furthest behind first. Nothing may change while it is being read. */
+  *order(now: Instant): Iterable<Key> {
+    const working = [...this.#working]
+      .filter(({ queued }) => queued > 0)
+      .map((party) => ({ party, position: this.#position(party, now) }))
+      .sort((a, b) => a.position - b.position || a.party.order - b.party.order);
+    let next = 0;
+    for (const party of this.#resting.ascending()) {
+      for (let ahead = working[next]; ahead !== undefined; ahead = working[++next]) {
+        const isAhead =
+          ahead.position !== party.served ? ahead.position < party.served : ahead.party.order < party.order;
+        if (!isAhead) break;
+        yield ahead.party.key;
+      }
+      yield party.key;
+    }
+    for (const { party } of working.slice(next)) yield party.key;
   }
 
   /** Whether it would still be behind the other after one more task of this share. */
@@ -95,28 +124,37 @@ export class FairShare<Key> {
     if (party === undefined || favoured === undefined) return;
     this.#meter(party, now);
     party.served += Math.max(0, this.#position(favoured, now) - this.#position(party, now));
+    this.#file(party);
   }
 
-  #position({ served, at, running, weight }: Party, now: Instant): number {
+  #position({ served, at, running, weight }: Party<Key>, now: Instant): number {
     return served + (running * (Math.max(0, now - at) + this.#entry)) / weight;
   }
 
-  #meter(party: Party, now: Instant): void {
+  #meter(party: Party<Key>, now: Instant): void {
     if (now <= party.at) return;
     party.served += (party.running * (now - party.at)) / party.weight;
     party.at = now;
   }
 
-  #remember({ queued, running, served }: Party): void {
-    if (queued === 0 && running === 0) this.#last = Math.max(this.#last, served);
+  /** Puts it where it belongs now. */
+  #file(party: Party<Key>): void {
+    this.#resting.remove(party);
+    if (party.out > 0) this.#working.add(party);
+    else this.#working.delete(party);
+    if (party.out === 0 && party.queued > 0) this.#resting.push(party);
+  }
+
+  #remember({ queued, out, served }: Party<Key>): void {
+    if (queued === 0 && out === 0) this.#last = Math.max(this.#last, served);
   }
 
   /** Where the others are: the furthest behind of those who wait, else of those who work, else of those who did last. */
-  #level(except: Party, now: Instant): number {
-    let waiting = Number.POSITIVE_INFINITY;
+  #level(except: Party<Key>, now: Instant): number {
+    let waiting = this.#resting.peek()?.served ?? Number.POSITIVE_INFINITY;
     let working = Number.POSITIVE_INFINITY;
-    for (const party of this.#parties.values()) {
-      if (party === except || (party.queued === 0 && party.running === 0)) continue;
+    for (const party of this.#working) {
+      if (party === except) continue;
       const position = this.#position(party, now);
       if (party.queued > 0) waiting = Math.min(waiting, position);
       else working = Math.min(working, position);

@@ -38,8 +38,8 @@ export class Fairness {
     this.#tenantOf.set(no, tenant);
     tenant.runs.add(no);
     for (const lane of PRIORITIES) {
-      this.#lanes[lane].join(key, manifest.tenant === undefined ? weight : 1);
-      tenant.shares[lane].join(no, weight);
+      this.#lanes[lane].join(key, manifest.tenant === undefined ? weight : 1, no);
+      tenant.shares[lane].join(no, weight, no);
     }
   }
 
@@ -103,19 +103,15 @@ export class Fairness {
     else if (tenant.runs.size === 1) this.#lanes[lane].forfeit(tenant.key, favoured.key, now);
   }
 
-  /** The runs of which something waits in the lane, those first that should go first. */
-  order(lane: Priority, now: Instant): readonly RunNo[] {
-    if (this.#tenantOf.size === 1) return [...this.#tenantOf.keys()];
-    const shares = this.#lanes[lane];
-    const waiting: { readonly no: RunNo; readonly first: number; readonly second: number }[] = [];
-    for (const tenant of this.#tenants.values()) {
-      if (!shares.waits(tenant.key)) continue;
-      const first = shares.behind(tenant.key, now);
-      for (const no of tenant.runs) {
-        if (!tenant.shares[lane].waits(no)) continue;
-        waiting.push({ no, first, second: tenant.runs.size === 1 ? 0 : tenant.shares[lane].behind(no, now) });
-      }
+  /** The runs of which something waits in the lane, those first that should go first. Nothing may change while it is being read. */
+  order(lane: Priority, now: Instant): Iterable<RunNo> {
+    return this.#tenantOf.size === 1 ? this.#tenantOf.keys() : this.#inOrder(lane, now);
+  }
+
+  *#inOrder(lane: Priority, now: Instant): Iterable<RunNo> {
+    for (const key of this.#lanes[lane].order(now)) {
+      const tenant = this.#tenants.get(key);
+      if (tenant !== undefined) yield* tenant.runs.size === 1 ? tenant.runs : tenant.shares[lane].order(now);
     }
-    return waiting.sort((a, b) => a.first - b.first || a.second - b.second || a.no - b.no).map(({ no }) => no);
   }
 }

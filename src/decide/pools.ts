@@ -4,54 +4,48 @@
  */
 import type { History } from "../domain/history.ts";
 import type { WorkerId } from "../domain/ids.ts";
-import type { Pause } from "../domain/pause.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import type { Session } from "../domain/session.ts";
 import { LOCAL_POOL, poolOf } from "../domain/spec.ts";
-import type { Task } from "../domain/task.ts";
+import { isHeld, isTerminal, type Status, type Task } from "../domain/task.ts";
 import { earliest, type Instant } from "../domain/time.ts";
 import type { Change, World } from "../domain/world.ts";
 import type { Notice } from "./behind.ts";
 import { Commons } from "./commons.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
-import type { Pressure } from "./pressure.ts";
+import { type Pressure, queuedIn } from "./pressure.ts";
 import { Roster } from "./roster.ts";
 import type { Holding } from "./site.ts";
+import { Waits } from "./waits.ts";
 
 export class Pools {
   readonly local: Dispatcher;
-  readonly #world: Pick<World, "run" | "pauses">;
+  readonly #world: Pick<World, "run" | "runs" | "pauses">;
   readonly #options: DispatcherOptions;
   readonly #commons = new Commons();
+  /** Of every pool that anybody has work for or is in. */
   readonly #lines = new Map<string, Dispatcher>();
+  /** The pools of each run. */
+  readonly #linesOf = new Map<RunNo, ReadonlyMap<string, Dispatcher>>();
   readonly #poolOf = new Map<WorkerId, string>();
+  readonly #waits: Waits;
+  #queued = 0;
 
-  constructor(options: DispatcherOptions, world: Pick<World, "run" | "pauses">) {
+  constructor(options: DispatcherOptions, world: Pick<World, "run" | "runs" | "pauses">) {
     this.#world = world;
     this.#options = options;
     this.local = new Dispatcher({ ...options, pool: LOCAL_POOL, commons: this.#commons });
     this.#lines.set(LOCAL_POOL, this.local);
+    this.#waits = new Waits({
+      of: (task) => this.of(task),
+      linesOf: ({ no }) => this.#linesOf.get(no)?.values() ?? [],
+    });
+    this.#commons.waits = this.#waits;
   }
 
-  /** The dispatcher of a pool; a pool is there as soon as anybody speaks of it. */
+  /** The dispatcher of a pool. Nobody has to have spoken of it before. */
   line(pool: string): Dispatcher {
-    const known = this.#lines.get(pool);
-    if (known !== undefined) return known;
-    const { patience, priorities } = this.#options;
-    const line = new Dispatcher({
-      pool,
-      commons: this.#commons,
-      roster: new Roster(),
-      open: true,
-      workers: [],
-      capacity: {},
-      capabilities: [],
-      ...(patience && { patience }),
-      ...(priorities && { priorities }),
-    });
-    this.#pause(line);
-    this.#lines.set(pool, line);
-    return line;
+    return this.#lines.get(pool) ?? this.#newLine(pool);
   }
 
   of({ spec }: Task): Dispatcher {
@@ -64,18 +58,24 @@ export class Pools {
   }
 
   admit(run: Run, history: History): void {
-    const named = new Set<string>();
+    const named = new Set([LOCAL_POOL]);
     for (const { spec } of run.tasks) if (spec.pool !== undefined) named.add(spec.pool);
-    this.#pause(this.local);
-    for (const pool of [LOCAL_POOL, ...named]) {
-      const line = this.line(pool);
-      this.#pause(line);
-      line.admit(run, history);
-    }
+    this.#commons.pauses.set(this.#world.pauses, (no) => this.#world.run(no));
+    const lines = new Map(Array.from(named, (pool) => [pool, this.#open(pool)]));
+    this.#linesOf.set(run.no, lines);
+    for (const line of lines.values()) line.admit(run, history);
+    this.#queued += queuedIn([run]);
+    this.#waits.look(run);
   }
 
   dismiss(run: Run): void {
-    for (const line of this.#lines.values()) if (line.knows(run)) line.dismiss(run);
+    const lines = this.#linesOf.get(run.no) ?? [];
+    this.#linesOf.delete(run.no);
+    this.#waits.forget(run);
+    for (const [pool, line] of lines) {
+      line.dismiss(run);
+      this.#closeIfIdle(pool, line);
+    }
   }
 
   knows(run: Run): boolean {
@@ -83,13 +83,28 @@ export class Pools {
   }
 
   observe(change: Change): void {
-    for (const line of this.#lines.values()) line.observe(change);
+    const { run, task, from, to, cause } = change;
+    if (this.knows(run)) {
+      this.#queued += Number(isQueued(to)) - Number(isQueued(from));
+      this.#waits.look(run);
+    }
+    const pool = poolOf(task.spec);
+    this.#lines.get(pool)?.observe(change);
+    const { reads, writes } = task.spec;
+    if (reads.length + writes.length === 0 || !isHeld(from) || isHeld(to)) return;
+    // In any other pool somebody may wait for the files.
+    for (const [name, line] of this.#lines) if (name !== pool) line.ready.wakeBehind(task, cause.at);
+  }
+
+  /** How many tasks wait, over all runs. */
+  get queued(): number {
+    return this.#queued;
   }
 
   enrol(session: Session): void {
     const { id, pool, slots } = session.profile;
     this.dismissSession(id);
-    const line = this.line(pool);
+    const line = this.#open(pool);
     line.roster?.enrol(session);
     line.enrol(id, slots);
     this.#poolOf.set(id, pool);
@@ -102,14 +117,20 @@ export class Pools {
     const line = this.line(pool);
     line.roster?.dismiss(id);
     line.dismissWorker(id);
+    this.#closeIfIdle(pool, line);
   }
 
-  /** What is on hold has changed. */
-  review(now: Instant): void {
-    for (const line of this.#lines.values()) {
-      this.#pause(line);
-      line.review(now);
+  /** What is on hold has changed. Gives the runs that this may concern. */
+  review(now: Instant): Iterable<Run> {
+    const { runs } = this.#world;
+    const changed = this.#commons.pauses.set(this.#world.pauses, (no) => runs.get(no));
+    if (changed.some((scope) => !("run" in scope))) {
+      for (const line of this.#lines.values()) line.review(now);
+      return runs.values();
     }
+    const only = new Set(changed.flatMap((scope) => ("run" in scope ? (runs.get(scope.run) ?? []) : [])));
+    for (const run of only) for (const line of this.#linesOf.get(run.no)?.values() ?? []) line.review(now, run);
+    return only;
   }
 
   set pressure(pressure: Pressure) {
@@ -120,8 +141,10 @@ export class Pools {
     for (const line of this.#lines.values()) yield* line.age(now);
   }
 
-  *takeNotices(): Iterable<Notice> {
+  /** What was noticed, and who has to wait for what, since the last time. */
+  *takeNotices(now: Instant): Iterable<Notice> {
     for (const line of this.#lines.values()) yield* line.takeNotices();
+    yield* this.#waits.take(now);
   }
 
   *held(): Iterable<Holding> {
@@ -140,11 +163,42 @@ export class Pools {
   }
 
   canMove(run: Run): boolean {
-    return [...this.#lines.values()].some((line) => line.knows(run) && line.canMove(run));
+    return (
+      this.#linesOf
+        .get(run.no)
+        ?.values()
+        .some((line) => line.canMove(run)) === true
+    );
   }
 
-  #pause(line: Dispatcher): void {
-    const pauses: ReadonlyMap<string, Pause> = this.#world.pauses;
-    line.ready.aside.pauses.set(pauses, (no: RunNo) => this.#world.run(no));
+  /** The dispatcher of a pool that there is from now on. */
+  #open(pool: string): Dispatcher {
+    const line = this.line(pool);
+    this.#lines.set(pool, line);
+    return line;
+  }
+
+  /** A pool in which nobody is and for which nobody has work is forgotten: names of pools may come and go for years. */
+  #closeIfIdle(pool: string, line: Dispatcher): void {
+    if (pool !== LOCAL_POOL && line.roster?.size === 0 && line.isUnused) this.#lines.delete(pool);
+  }
+
+  #newLine(pool: string): Dispatcher {
+    const { patience, priorities } = this.#options;
+    const line = new Dispatcher({
+      pool,
+      commons: this.#commons,
+      roster: new Roster(),
+      open: true,
+      workers: [],
+      capacity: {},
+      capabilities: [],
+      ...(patience && { patience }),
+      ...(priorities && { priorities }),
+    });
+    line.pressure = this.local.pressure;
+    return line;
   }
 }
+
+const isQueued = (status: Status): boolean => !isHeld(status) && !isTerminal(status.state);

@@ -83,6 +83,19 @@ export class RunQueue {
     };
   }
 
+  /** Who goes first of all, were there room for everybody: the first of the most urgent lane. */
+  get first(): Candidate | undefined {
+    let first: Candidate | undefined;
+    for (const shapes of this.#lanes.values()) {
+      for (const heap of shapes.values()) {
+        const next = heap.peek() as Candidate;
+        if (first === undefined || goesFirst(next, first)) first = next;
+      }
+      if (first !== undefined) return first;
+    }
+    return undefined;
+  }
+
   /** Whether anything of a shape waits that is seen. Looks at shapes only, of which there are few. */
   has(seen: (shape: Shape) => boolean): boolean {
     for (const shapes of this.#lanes.values()) for (const shape of shapes.keys()) if (seen(shape)) return true;

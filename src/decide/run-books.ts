@@ -42,6 +42,11 @@ export class RunBooks {
     return false;
   }
 
+  /** Whether there is no run. */
+  get isUnused(): boolean {
+    return this.#places.size === 0;
+  }
+
   knows(run: Run): boolean {
     return this.#places.has(run.no);
   }

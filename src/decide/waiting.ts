@@ -5,7 +5,7 @@ import { laneOf, type Ready, type Task } from "../domain/task.ts";
 import { between, type Instant, later, type Millis, millis } from "../domain/time.ts";
 import { Heap } from "../std/heap.ts";
 import { laneAbove, type Patience, type Tally, WaitingLines } from "./aging.ts";
-import { Aside } from "./aside.ts";
+import { Aside, type Pauses } from "./aside.ts";
 import { Behind, type Notice } from "./behind.ts";
 import type { Fairness } from "./fairness.ts";
 import type { Candidate, Mark, RunQueue } from "./queue.ts";
@@ -20,6 +20,9 @@ export interface WaitingDeps {
   readonly fairness: Pick<Fairness, "queue" | "unqueue">;
   readonly given: Tally;
   readonly patience: Patience;
+  readonly pauses: Pauses;
+  /** It stands in no queue, since nobody can do it. */
+  readonly setAside: (candidate: Candidate) => void;
 }
 
 /** How long a task was on hold during the wait that began at `of`, and since when it is again. */
@@ -30,17 +33,36 @@ interface Hold {
 }
 
 export class Waiting {
-  readonly aside = new Aside();
+  readonly aside: Aside;
   readonly behind = new Behind();
-  readonly lines = new WaitingLines();
+  readonly #lines: WaitingLines;
   readonly #deps: WaitingDeps;
   readonly #candidates = new Map<Task, Candidate>();
+  /** How many of each run could go, were there room for them. */
+  readonly #movable = new Map<RunNo, number>();
   /** Backing off: ready, but not yet. */
   readonly #delayed = new Heap<Candidate>((a, b) => a.status.notBefore < b.status.notBefore);
   readonly #holds = new WeakMap<Task, Hold>();
 
   constructor(deps: WaitingDeps) {
     this.#deps = deps;
+    this.aside = new Aside(deps.pauses);
+    this.#lines = new WaitingLines(deps.patience);
+  }
+
+  join(run: RunNo): void {
+    this.#lines.join(run);
+  }
+
+  /** The run has ended: nothing of it waits. */
+  forget(run: RunNo): void {
+    this.#lines.leave(run);
+    this.#movable.delete(run);
+  }
+
+  /** Whether some ready task of the run could go now or later by itself. */
+  canMove(run: RunNo): boolean {
+    return (this.#movable.get(run) ?? 0) > 0;
   }
 
   get size(): number {
@@ -80,9 +102,12 @@ export class Waiting {
     const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, entered, passedSince: undefined };
     this.#candidates.set(task, candidate);
     this.#hold(candidate);
+    const canGo = isPossible(shape);
+    if (canGo) this.#count(run.no, 1);
+    if (this.aside.takes(candidate)) return candidate;
     // What nobody can do stands in nobody's way.
-    if (this.aside.takes(candidate) || !isPossible(shape)) return candidate;
-    if (status.notBefore > now) this.#delayed.push(candidate);
+    if (!canGo) this.#deps.setAside(candidate);
+    else if (status.notBefore > now) this.#delayed.push(candidate);
     else this.#line(candidate, now);
     return candidate;
   }
@@ -91,13 +116,16 @@ export class Waiting {
     const candidate = this.#candidates.get(task);
     if (candidate === undefined) return undefined;
     this.#candidates.delete(task);
+    if (this.#deps.isPossible(candidate.shape)) this.#count(candidate.run.no, -1);
     this.#unline(candidate);
     return candidate;
   }
 
-  /** What is on hold has changed: everybody is looked at again, and keeps what they have waited for. */
-  review(now: Instant): void {
-    for (const candidate of [...this.#candidates.values()]) {
+  /** What is on hold has changed, for one run or for all: everybody is looked at again, and keeps what they have waited for. */
+  review(now: Instant, only?: Run): void {
+    const all = only === undefined ? this.#candidates.values() : only.tasks.map((task) => this.#candidates.get(task));
+    for (const candidate of [...all]) {
+      if (candidate === undefined) continue;
       const { run, task, status, passedSince } = candidate;
       const hold = this.#holdOf(task, status);
       if (hold.since !== undefined && this.aside.pauses.of(run, task) === undefined) {
@@ -127,9 +155,8 @@ export class Waiting {
 
   /** Those who have waited too long move up. */
   age(now: Instant): readonly Notice[] {
-    const { given, patience } = this.#deps;
-    const markOf = (lane: Priority): Mark => given.above(lane, now);
-    return this.lines.overdue(this.#waits, markOf, patience).map(({ run, task, lane, status }) => ({
+    const markOf = (lane: Priority): Mark => this.#deps.given.above(lane, now);
+    return this.#lines.overdue(this.#waits, markOf, now).map(({ run, task, lane, status }) => ({
       run,
       task,
       news: { kind: "aged_boost", from: lane, to: laneAbove(lane), waitedMs: between(status.since, now) },
@@ -138,8 +165,12 @@ export class Waiting {
 
   #line(candidate: Candidate, now: Instant): void {
     this.#deps.fairness.queue(candidate.run, candidate.lane, now);
-    this.lines.add(candidate);
+    this.#lines.add(candidate);
     this.#deps.queueOf(candidate.run.no)?.add(candidate);
+  }
+
+  #count(run: RunNo, by: 1 | -1): void {
+    this.#movable.set(run, (this.#movable.get(run) ?? 0) + by);
   }
 
   #unline(candidate: Candidate): void {

@@ -3,7 +3,7 @@ export const USER_ERRORS = {
   USAGE: { exitCode: 2, hint: "Run `rota help` to see the commands and their options." },
   PLAN_UNREADABLE: { exitCode: 2, hint: "Check the path, and that you may read the file." },
   PLAN_INVALID: { exitCode: 2, hint: "Mend what is listed above; `rota check PLAN` shows it again." },
-  CONFIG_INVALID: { exitCode: 2, hint: "`rota config show` prints every value and where it comes from." },
+  CONFIG_INVALID: { exitCode: 2, hint: "`rota config schema` says what every setting may be." },
   STATE_BUSY: { exitCode: 2, hint: "Wait for it to end, or give this one a directory of its own with --state DIR." },
   STATE_UNUSABLE: { exitCode: 2, hint: "Check that the directory exists, is yours, and that the disk has room." },
   STATE_MISSING: { exitCode: 2, hint: "Start with `rota run PLAN`, or name the directory with --state DIR." },

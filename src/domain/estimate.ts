@@ -1,7 +1,7 @@
 /** How long things are likely to take: what the plan says, else what this run has shown, else what the plan says of others. */
 import type { Estimate } from "./explanation.ts";
 import { type TaskNo, taskNo } from "./graph.ts";
-import { type Run, taskOf } from "./run.ts";
+import type { Run } from "./run.ts";
 import { isTerminal, type Task } from "./task.ts";
 import { type Instant, later, type Millis, millis } from "./time.ts";
 
@@ -95,61 +95,4 @@ function longestPath({ graph }: Run, costs: Float64Array): number {
     });
   }
   return longest;
-}
-
-/** One link of what a run's length hung on. */
-export interface Link {
-  readonly task: TaskNo;
-  readonly at: Instant;
-  readonly durationMs: Millis;
-}
-
-/** A task that begins within this of another's end is taken to have begun because of it: starting takes a moment. */
-const AT_ONCE = millis(100);
-
-/**
- * The chain that decided when the run ended, first link first: from what ended last, back to whose end let each link begin.
- * That is the last of its needs, or, when it still had to wait after that, whoever made room for it: a worker, files, a resource.
- */
-export function realizedPath(run: Run): readonly Link[] {
-  const ends = run.tasks.flatMap((task) => linkOf(task) ?? []).sort((a, b) => a.at - b.at || a.task - b.task);
-  const path = new Map<TaskNo, Link>();
-  // A clock that was set back can make two ends look as if each came before the other: no task is met twice.
-  for (let link = ends.at(-1); link !== undefined && !path.has(link.task); link = linkBefore(run, link, ends)) {
-    path.set(link.task, link);
-  }
-  return [...path.values()].reverse();
-}
-
-/** Only what really ran counts. */
-function linkOf({ no, status, attempt }: Task): Link | undefined {
-  if ((status.state !== "succeeded" && status.state !== "failed") || attempt === 0) return undefined;
-  return { task: no, at: status.at, durationMs: status.outcome.durationMs };
-}
-
-function linkBefore(run: Run, link: Link, ends: readonly Link[]): Link | undefined {
-  let need: Link | undefined;
-  run.graph.eachNeed(link.task, (no) => {
-    const other = linkOf(taskOf(run, no));
-    if (other !== undefined && (need === undefined || other.at > need.at)) need = other;
-  });
-  const begin = link.at - link.durationMs;
-  const waited = begin - (need?.at ?? run.manifest.submittedAt);
-  // A second attempt begins when its back-off is over, which nobody's end decides.
-  if (taskOf(run, link.task).attempt > 1 || waited <= AT_ONCE) return need;
-  const other = lastBefore(ends, begin);
-  // It must account for most of the wait, or it only happened to end meanwhile.
-  return other !== undefined && begin - other.at <= Math.max(AT_ONCE, waited / 4) ? other : need;
-}
-
-/** The last link that ended by this moment, found by halves: `ends` is in order. */
-function lastBefore(ends: readonly Link[], moment: number): Link | undefined {
-  let low = 0;
-  let high = ends.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((ends[middle] as Link).at <= moment) low = middle + 1;
-    else high = middle;
-  }
-  return ends[low - 1];
 }

@@ -1,4 +1,5 @@
 /** Everything that happens, as one union. The ledger is a list of these; every other view is made from it. */
+import type { Wait } from "./explanation.ts";
 import type { TaskNo } from "./graph.ts";
 import type { WorkerId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
@@ -191,6 +192,11 @@ export interface TaskInverted extends OfTask {
   readonly holder: TaskNo;
   readonly forMs: Millis;
 }
+/** It is ready and does not go: what it waits for. Told of the first in line, and again when that is another thing. */
+export interface TaskWaiting extends OfTask {
+  readonly kind: "waiting";
+  readonly wait: Wait;
+}
 /** A report that came with an old fence or after its deadline. Nothing was changed by it. */
 export interface LateReportRefused extends OfTask {
   readonly kind: "late_report_refused";
@@ -261,6 +267,7 @@ export type TaskEvent =
   | TaskAged
   | TaskInherited
   | TaskInverted
+  | TaskWaiting
   | LateReportRefused
   | TaskOffered
   | OfferEnded

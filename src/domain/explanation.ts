@@ -200,6 +200,15 @@ export interface Holding {
   readonly stopping?: StopReason;
 }
 
+/** What a person asked for while no scheduler was there: the next one that goes on with the run does it. */
+export interface KeptWish {
+  readonly kind: "cancel" | "approve" | "requeue";
+  /** The whole run when absent. */
+  readonly task?: TaskId;
+  readonly asked: Asked;
+  readonly at: Instant;
+}
+
 export interface Explanation {
   readonly run: RunId;
   readonly task: TaskId;
@@ -221,10 +230,14 @@ export interface Explanation {
   /** For what waits for other tasks: those of them, near or far, that wait for no other. */
   readonly roots?: Some<TaskGlimpse>;
   readonly gates: readonly Gate[];
+  /** What was asked for and has not been done yet. */
+  readonly wishes?: readonly KeptWish[];
   readonly unblock?: Unblock;
   readonly holding?: Holding;
   readonly outcome?: Outcome;
   readonly failReason?: FailReason;
+  /** For a cancelled task: who asked for that, where it is known. */
+  readonly cancelled?: Asked;
   /** For a skipped task: the chain of skipped tasks back to the one that did not succeed, which comes last. */
   readonly because?: readonly TaskGlimpse[];
 }

@@ -129,6 +129,7 @@ const EVERY_KIND = [
   "started",
   "stopping",
   "succeeded",
+  "waiting",
 ];
 
 /** What is not urgent waits for something that is, such as an answer to a person. */

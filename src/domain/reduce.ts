@@ -198,6 +198,7 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
     case "noted":
     case "late_report_refused":
     case "priority_inversion":
+    case "waiting":
       return;
     default:
       return unreachable(event);

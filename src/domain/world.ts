@@ -8,8 +8,28 @@ import type { Session } from "./session.ts";
 import type { TaskSpec } from "./spec.ts";
 import type { Blocked, Status, Task, TaskState } from "./task.ts";
 
+/** The runs by number, and by name: there may be thousands of them. */
+class Runs extends Map<RunNo, Run> {
+  readonly #named = new Map<RunId, Run>();
+
+  override set(no: RunNo, run: Run): this {
+    this.#named.set(run.manifest.id, run);
+    return super.set(no, run);
+  }
+
+  override delete(no: RunNo): boolean {
+    const run = this.get(no);
+    if (run !== undefined) this.#named.delete(run.manifest.id);
+    return super.delete(no);
+  }
+
+  find(id: RunId): Run | undefined {
+    return this.#named.get(id);
+  }
+}
+
 export class World {
-  readonly runs = new Map<RunNo, Run>();
+  readonly runs = new Runs();
   readonly sessions = new Map<WorkerId, Session>();
   /** What is on hold, by the key of its scope. */
   readonly pauses = new Map<string, Pause>();
@@ -21,8 +41,7 @@ export class World {
   }
 
   findRun(id: RunId): Run | undefined {
-    for (const run of this.runs.values()) if (run.manifest.id === id) return run;
-    return undefined;
+    return this.runs.find(id);
   }
 }
 

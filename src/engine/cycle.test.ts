@@ -179,7 +179,12 @@ describe("an offer", () => {
     await rig.clock.advance(30_001);
     expect(bell.heard()).toEqual(["s2: a"]);
     expect(find(run, "a").ignored).toBe(1);
-    expect((await rig.eventsOf(run, "a")).map(({ kind }) => kind)).toEqual(["offered", "offer_ended", "offered"]);
+    expect((await rig.eventsOf(run, "a")).map(({ kind }) => kind)).toEqual([
+      "waiting",
+      "offered",
+      "offer_ended",
+      "offered",
+    ]);
   });
 
   test("goes with the session that leaves, and is nobody's fault", async () => {

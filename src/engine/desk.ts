@@ -106,7 +106,11 @@ export class Desk {
     const waiter: Waiter = { order, tell };
     const waiting = this.#waiting.get(pool) ?? new Set();
     this.#waiting.set(pool, waiting.add(waiter));
-    return () => waiting.delete(waiter);
+    return () => {
+      const still = waiting.delete(waiter);
+      if (waiting.size === 0 && this.#waiting.get(pool) === waiting) this.#waiting.delete(pool);
+      return still;
+    };
   }
 
   /** What was assigned to the session and not begun; else it is told when something is. */

@@ -8,7 +8,7 @@ import { judgeRun } from "../decide/finish.ts";
 import { lessonsOf } from "../decide/lessons.ts";
 import { LookAhead, type Policy } from "../decide/look-ahead.ts";
 import { Pools } from "../decide/pools.ts";
-import { PRESSURE_POLICY, type PressureLimits, pressureMode, queuedIn } from "../decide/pressure.ts";
+import { PRESSURE_POLICY, type PressureLimits, pressureMode } from "../decide/pressure.ts";
 import { nextDeadline } from "../decide/timeouts.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
@@ -247,7 +247,7 @@ export class Floor {
 
   /** How many tasks wait, over all runs. */
   get queued(): number {
-    return queuedIn(this.world.runs.values());
+    return this.pools.queued;
   }
 
   /** Time-outs are longer when there is much to do. */
@@ -333,7 +333,7 @@ export class Floor {
       this.#keepAt ??= later(turn.now, this.#heartbeat);
     }
     this.desk.serve(turn);
-    for (const { run, task, news } of this.pools.takeNotices()) this.#journal.ofTask(run, task, news, turn.now);
+    for (const { run, task, news } of this.pools.takeNotices(turn.now)) this.#journal.ofTask(run, task, news, turn.now);
   }
 
   #judge(turn: Turn, run: Run): void {
@@ -381,6 +381,8 @@ export class Floor {
     }
     // Work goes out before anybody is told of it: the telling takes as long again.
     for (const act of acts) act();
+    // What acts have put together to be sent at once is sent now.
+    await Promise.resolve();
     if (batch !== undefined) for (const listener of this.#listeners) listener(batch.events);
   }
 

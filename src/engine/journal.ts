@@ -19,7 +19,7 @@ import { toRunRow, toTaskRow } from "../store/rows.ts";
 import type { Batch, Epoch, Remembered } from "../store/store.ts";
 
 /** These tell nobody anything that could not be found out again, so they wait for the next commit, for a moment. */
-const LAZY: ReadonlySet<Event["kind"]> = new Set(["started", "lease_renewed", "silent"]);
+const LAZY: ReadonlySet<Event["kind"]> = new Set(["started", "lease_renewed", "silent", "waiting"]);
 
 export class Journal {
   readonly #world: World;

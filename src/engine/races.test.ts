@@ -146,7 +146,9 @@ describe("the work for one claim", () => {
       ),
     );
     for (let at = 0; at < sessions; at++) void rig.engine.reception.claim({ session: `s${at}`, wait: seconds(3_600) });
-    await join(rig, "able", { capabilities: counting(["gpu"]) });
+    await join(rig, "able", { capabilities: counting(["gpu"]), slots: 2 });
+    // Nobody could do it before: that this is over is found out once.
+    expect(await claim(rig, "able")).toBeDefined();
     count = 0;
     expect(await claim(rig, "able")).toBeDefined();
     const forClaim = count;

@@ -195,8 +195,15 @@ export class Reception {
     }
   }
 
-  /** About a run that has ended and was forgotten: it is looked up, and stays forgotten. */
-  #reportLate(claimed: Claimed, word: Word): Promise<Heard> {
+  /**
+   * About a run that has ended and was forgotten: it is looked up, and stays forgotten. A run may be large, so it is not read for
+   * who was never given anything of it; that leaves no trace, because nothing can become of it any more.
+   */
+  async #reportLate(claimed: Claimed, word: Word): Promise<Heard> {
+    const [row] = await this.#store.runs({ id: claimed.run });
+    if (row === undefined) throw unknownRun(claimed.run);
+    if (row.status.state === "finished" && !this.#floor.tokens.couldBeOf(claimed, claimed.token))
+      throw wrongToken(claimed);
     const heard = this.#lateReports.then(async () => {
       const run = await this.#ended(claimed.run);
       const { runs } = this.#floor.world;
@@ -220,8 +227,7 @@ export class Reception {
   }): Promise<void> {
     return this.#floor.durably((turn) => {
       turn.journal.ofSystem(news, turn.now);
-      this.#floor.pools.review(turn.now);
-      for (const run of this.#floor.world.runs.values()) this.#floor.touch(run);
+      for (const run of this.#floor.pools.review(turn.now)) this.#floor.touch(run);
     });
   }
 
@@ -286,6 +292,8 @@ export class Reception {
   }
 }
 
+const wrongToken = ({ task, fence }: Claimed): UserError =>
+  new UserError("TOKEN_WRONG", `The token is not the one of ${task}, claim ${fence}`);
 const unknownRun = (id: RunId): UserError => new UserError("RUN_UNKNOWN", `There is no run "${id}"`);
 
 function mustTask(run: Run | undefined, id: TaskId): Task {

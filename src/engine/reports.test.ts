@@ -14,7 +14,9 @@ import {
 } from "../../test/rig/sessions.ts";
 import { runId, taskId } from "../domain/ids.ts";
 import { millis, seconds } from "../domain/time.ts";
+import { openMemoryStore } from "../store/memory/store.ts";
 import { replayAll } from "../store/replay.ts";
+import type { Store } from "../store/store.ts";
 
 describe("a report", () => {
   test.each([
@@ -71,7 +73,7 @@ describe("a report", () => {
     const foreign = rig.engine.reception.report({ ...proofOf(granted), fence: 2 }, DONE);
     expect(await refusal(rig.promised(foreign))).toBe("TOKEN_WRONG");
     expect(statesOf(run)).toEqual({ a: "claimed" });
-    expect((await rig.eventsOf(run, "a")).slice(1).map(({ kind }) => kind)).toEqual(
+    expect((await rig.eventsOf(run, "a")).slice(2).map(({ kind }) => kind)).toEqual(
       Array(5).fill("late_report_refused"),
     );
     await report(rig, granted, DONE);
@@ -91,7 +93,8 @@ describe("a report", () => {
       await rig.clock.sleep(millis(1_000 + late));
       expect(await said).toBe(answer);
       const kinds = (await rig.eventsOf(run, "a")).map(({ kind }) => kind);
-      expect(kinds).toEqual(late === 0 ? ["claimed", "succeeded"] : ["claimed", "late_report_refused", "expired"]);
+      const end = late === 0 ? ["succeeded"] : ["late_report_refused", "expired"];
+      expect(kinds.slice(0, 2 + end.length)).toEqual(["waiting", "claimed", ...end]);
       expect(rig.engine.world.sessions.get("s1" as never)?.losses).toBe(late);
     }
   });
@@ -126,6 +129,26 @@ describe("a report", () => {
     expect(await replayAll(rig.store)).toEqual([]);
     await rig.submit([agentTask("b")], { id: runId("run-2") });
     expect((await claimed(rig, "s1")).task.spec.id).toBe("b");
+  });
+
+  test("about a run that is over is not looked up for who has no token of it", async () => {
+    let loads = 0;
+    const store = openMemoryStore();
+    const counting: Store = { ...store, load: (no) => store.load(no).finally(() => loads++) };
+    const rig = await openRig({ forgets: true, store: counting });
+    await rig.submit([agentTask("a")]);
+    await join(rig, "s1");
+    const granted = await claimed(rig, "s1");
+    await report(rig, granted, DONE);
+    for (const token of ["", "x", `${granted.token}x`]) {
+      const said = rig.engine.reception.report({ ...proofOf(granted), token }, DONE);
+      expect(await refusal(rig.promised(said))).toBe("TOKEN_WRONG");
+    }
+    const unknown = rig.engine.reception.report({ ...proofOf(granted), run: runId("none") }, DONE);
+    expect(await refusal(rig.promised(unknown))).toBe("RUN_UNKNOWN");
+    expect(loads).toBe(0);
+    expect(await refusal(report(rig, granted, BACK))).toBe("LEASE_LOST");
+    expect(loads).toBe(1);
   });
 
   test("is answered again as the same word also from the record", async () => {

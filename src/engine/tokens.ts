@@ -3,6 +3,7 @@
  * only its hash is kept; and with a mark of the scheduler that gave them out. A store that was put back to what it once was gives the same
  * numbers to other claims, but under another mark: what was given out before that is not taken for what is given out now.
  */
+import type { RunId, TaskId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { isHeld, type Task } from "../domain/task.ts";
 import { hashToken, isToken, type Secrets, tokensFrom } from "../effects/random.ts";
@@ -27,7 +28,7 @@ export class Tokens {
 
   /** Of a claim that is being made. */
   issue(run: Run, task: Task, fence: number): string {
-    return this.#marked(this.#mark, run, task, fence);
+    return this.#marked(this.#mark, idsOf(run, task, fence));
   }
 
   /** What is kept of a token. */
@@ -43,21 +44,37 @@ export class Tokens {
 
   /** Of a claim that was made before, perhaps by an earlier scheduler, whose mark it has. */
   again(run: Run, task: Task, fence: number, mark = this.markOf(task, fence)): string {
-    return this.#marked(mark, run, task, fence);
+    return this.#marked(mark, idsOf(run, task, fence));
   }
 
   /** Of a claim that has ended nothing is kept, so that we could have given it out is all that is asked. */
   isGenuine(run: Run, task: Task, fence: number, token: string): boolean {
     const kept = keptOf(task, fence);
-    const hash = kept?.slice(kept.indexOf(BETWEEN) + 1) ?? hashToken(this.#marked(markOf(token), run, task, fence));
-    return isToken(token, hash);
+    if (kept === undefined) return this.couldBeOf(idsOf(run, task, fence), token);
+    return isToken(token, kept.slice(kept.indexOf(BETWEEN) + 1));
   }
 
-  #marked(mark: string, { manifest }: Run, { spec }: Task, fence: number): string {
-    if (mark === "") return this.#make(manifest.id, spec.id, fence);
-    return `${mark}${BETWEEN}${this.#make(manifest.id, spec.id, fence, mark)}`;
+  /** Whether we could have given it out for this claim: nothing has to be looked up for that. */
+  couldBeOf(ids: ClaimIds, token: string): boolean {
+    return isToken(token, hashToken(this.#marked(markOf(token), ids)));
+  }
+
+  #marked(mark: string, { run, task, fence }: ClaimIds): string {
+    if (mark === "") return this.#make(run, task, fence);
+    return `${mark}${BETWEEN}${this.#make(run, task, fence, mark)}`;
   }
 }
+
+interface ClaimIds {
+  readonly run: RunId;
+  readonly task: TaskId;
+  readonly fence: number;
+}
+const idsOf = ({ manifest }: Run, { spec }: Task, fence: number): ClaimIds => ({
+  run: manifest.id,
+  task: spec.id,
+  fence,
+});
 
 const markOf = (text: string): string => text.slice(0, Math.max(0, text.indexOf(BETWEEN)));
 

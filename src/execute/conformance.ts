@@ -135,6 +135,15 @@ export function executorConformance(open: (dir: string) => Executor | Promise<Ex
       expect(await handle.outcome).toMatchObject({ kind: "cancelled" });
     });
 
+    test("what outlives its soft limit until the hard one ends for that", async () => {
+      const ready = join(dir, "ready");
+      const handle = start(`trap "" TERM; touch ${ready}; while :; do sleep 0.05; done`);
+      await exists(ready);
+      handle.stop({ kind: "timeout", limit: "soft" }, seconds(600));
+      handle.stop({ kind: "timeout", limit: "hard" }, millis(0));
+      expect(await handle.outcome).toMatchObject({ kind: "timeout", limit: "hard" });
+    });
+
     test("stopping what has ended is harmless", async () => {
       const handle = start("true");
       await handle.outcome;

@@ -36,7 +36,8 @@ export interface Handle {
   readonly outcome: Promise<Outcome>;
   /**
    * Asks the attempt to end, and kills it after `grace` (at once when 0). The outcome then is the reason's. May be called
-   * again to shorten the grace; the first reason stands. Harmless once the attempt has ended.
+   * again to shorten the grace; the first reason stands, but a hard limit takes the place of a soft one. Harmless once the attempt
+   * has ended.
    */
   stop(reason: StopReason, grace: Millis): void;
 }

@@ -1,6 +1,7 @@
 /** Every route with every credential: the routes come from the table, so that none can be forgotten. */
 import { describe, expect, test } from "vitest";
 import { HttpRig, httpRig, type Sent } from "../../test/rig/http.ts";
+import { mustOpenLines, openLines } from "../../test/rig/lines.ts";
 import { scriptedService } from "../../test/rig/service.ts";
 import { allows, METHODS, type Route, SCOPES, type Scope } from "../wire/route.ts";
 import { ROUTES, type RouteName } from "../wire/routes.ts";
@@ -77,6 +78,33 @@ describe("over TCP", () => {
       expect([name, status]).toEqual([name, allowed ? (name === "leave" ? 204 : unknown) : 403]);
       if (!allowed) expect(await effects(rig)).toEqual(before);
     }
+  });
+
+  test.each(SCOPES)("a channel with a token of scope %s is no way around it", async (scope) => {
+    await using rig = await httpRig();
+    const lines = await mustOpenLines(rig, { over: "tcp", token: await issue(rig, scope) });
+    for (const [id, { name, scope: needs, stream }] of routes.entries()) {
+      const { body, ...line } = asking(name);
+      const { status } = await lines.ask({
+        id,
+        ...line,
+        ...(body !== undefined && { body: JSON.parse(body) as object }),
+      });
+      const answered = stream === "wakes" ? 400 : name === "leave" ? 204 : name === "revokeToken" ? 404 : 200;
+      expect([name, status]).toEqual([name, allows(scope, needs) ? answered : 403]);
+    }
+  });
+
+  test("no channel is opened without a right token, and on an open one a token that is revoked opens nothing more", async () => {
+    await using rig = await httpRig();
+    for (const token of [undefined, "", "wrong"]) {
+      expect(await openLines(rig, { over: "tcp", token })).toMatch(/^HTTP\/1\.1 401 /);
+    }
+    const token = await issue(rig, "admin");
+    const lines = await mustOpenLines(rig, { over: "tcp", token });
+    expect(await lines.ask({ id: 1, method: "GET", path: "/v1/daemon" })).toMatchObject({ status: 200 });
+    await rig.send({ method: "DELETE", path: `/v1/tokens/${token.split("_")[1]}` });
+    expect(await lines.ask({ id: 2, method: "GET", path: "/v1/daemon" })).toMatchObject({ status: 401 });
   });
 
   test("the owner's token does everything, and stands nowhere but in its file", async () => {

@@ -7,7 +7,7 @@ import type { Admission, TokenKeeper } from "./tokens.ts";
 
 export interface Door {
   /** Throws a refusal. */
-  admit(request: IncomingMessage): Admission;
+  admit(request: Pick<IncomingMessage, "headers" | "socket">): Admission;
 }
 
 /** What a caller over the socket is called when it does not say. */

@@ -20,6 +20,8 @@ export interface Desk {
   readonly backend: Backend;
   readonly router: Router;
   readonly waits: Waits;
+  /** The channels that are open: to be ended in good order, or at once. */
+  readonly channels: Set<{ end(): void; destroy(): void }>;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly onFault: (error: unknown) => void;
@@ -92,7 +94,7 @@ function answer(
 }
 
 /** Whoever was told to stop waiting because the server closes may ask again; why the wait broke off does not concern them. */
-const stopping = (error: unknown, { waits }: Desk, { signal }: Caller): unknown =>
+export const stopping = (error: unknown, { waits }: Desk, { signal }: Caller): unknown =>
   waits.closing && signal?.aborted === true && !(error instanceof UserError)
     ? new UserError("DAEMON_STOPPING", "The daemon is stopping")
     : error;

@@ -1,5 +1,7 @@
 /** What an error becomes on the wire: a status, a stable code, a message and what to do about it. Never a stack. */
+import type { Duplex } from "node:stream";
 import { UserError, type UserErrorCode } from "../domain/errors.ts";
+import { STATUS_CODES } from "../wire/node-http.ts";
 
 /** Where nothing is said, the request was well formed and what it asked for cannot be: a conflict. */
 const CONFLICT = 409;
@@ -45,6 +47,15 @@ export function refusalOf(error: unknown): Refusal {
     status: STATUS[code] ?? CONFLICT,
     body: JSON.stringify({ error: { code, message, hint, ...(diagnostics !== undefined && { diagnostics }) } }),
   };
+}
+
+/** On a connection that has no response of its own to write to; it is closed. `status` where the code's own is not the one. */
+export function writeRefusal(socket: Duplex, error: unknown, status?: number): void {
+  const refusal = refusalOf(error);
+  const code = status ?? refusal.status;
+  const { body } = refusal;
+  const head = `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
+  socket.end(`${head}\r\n\r\n${body}`, () => socket.destroy());
 }
 
 export const isOurFault = (error: unknown): boolean => refusalOf(error).status === 500;

@@ -2,23 +2,26 @@
  * The daemon's HTTP API: every route of `src/wire/routes.ts` over a Unix socket in the state directory and, on request, over
  * loopback TCP with a token.
  */
+import { rmSync } from "node:fs";
 import type { Server as HttpServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { UserError } from "../domain/errors.ts";
 import { later, millis } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
 import type { Secrets } from "../effects/random.ts";
 import { createServer } from "../wire/node-http.ts";
-import { socketPath } from "../wire/place.ts";
+import { noteOf, socketNote, socketPath } from "../wire/place.ts";
 import type { Service } from "../wire/service.ts";
 import { type Address, hostsOf, parseAddress, urlOf } from "./address.ts";
+import { isChannel, openChannel } from "./channel.ts";
 import { type Door, socketDoor, tcpDoor } from "./door.ts";
 import { type Desk, handle } from "./exchange.ts";
 import { LIMITS, type Limits } from "./limits.ts";
 import { Lockout } from "./lockout.ts";
 import type { Mount } from "./mount.ts";
-import { refusalOf } from "./refusal.ts";
+import { writePrivately } from "./private-file.ts";
+import { writeRefusal } from "./refusal.ts";
 import { Router } from "./router.ts";
 import { type BoundSocket, bindSocket, makePrivate } from "./socket.ts";
 import { openTokens, type TokenKeeper } from "./tokens.ts";
@@ -63,19 +66,28 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const limits: Limits = { ...LIMITS, ...options.limits };
   const origins = new Set(options.origins);
   const router = new Router(options.mounts);
-  const desk: Desk = { backend: { service, tokens }, router, waits: new Waits(), clock, limits, onFault };
+  const desk: Desk = {
+    backend: { service, tokens },
+    router,
+    waits: new Waits(),
+    channels: new Set(),
+    clock,
+    limits,
+    onFault,
+  };
 
   const local = listener(desk, socketDoor(origins), limits.socketConnections);
   const bound = await bindSocket(local, options.socket ?? socketPath(state));
   const listeners = [local];
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closed ??= closeAll(listeners, bound, desk);
+    closed ??= closeAll(listeners, bound, desk, state);
     return closed;
   };
   const here = { socket: bound.path, close, [Symbol.asyncDispose]: close };
-  if (address === undefined) return here;
   try {
+    noteSocket(state, options.socket);
+    if (address === undefined) return here;
     const { server, url, tokenFile } = await listenOnTcp(desk, tokens, origins, address);
     listeners.push(server);
     return { ...here, url, tokenFile };
@@ -85,10 +97,23 @@ export async function serve(options: ServeOptions): Promise<Server> {
   }
 }
 
-async function closeAll(listeners: readonly HttpServer[], bound: BoundSocket, desk: Desk): Promise<void> {
+async function closeAll(
+  listeners: readonly HttpServer[],
+  bound: BoundSocket,
+  desk: Desk,
+  state: string,
+): Promise<void> {
   bound.remove();
+  noteSocket(state, undefined);
   desk.waits.endAll();
+  for (const channel of desk.channels) channel.end();
   await Promise.all(listeners.map((server) => closeListener(server, desk)));
+}
+
+/** Says in the state directory where the socket is, when it is elsewhere: who knows only the directory finds it all the same. */
+function noteSocket(state: string, socket: string | undefined): void {
+  if (socket === undefined) rmSync(socketNote(state), { force: true });
+  else writePrivately(socketNote(state), `${JSON.stringify(noteOf(socket))}\n`);
 }
 
 /** A listener that answers, but does not yet listen. */
@@ -99,10 +124,13 @@ function listener(desk: Desk, door: Door, connections: number): HttpServer {
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: limits.checkMs,
+    // Whoever only says that it could speak something else as well is answered as it asked.
+    shouldUpgradeCallback: isChannel,
   });
   server.maxConnections = connections;
   server.on("request", (request, response) => handle(desk, door, request, response));
   server.on("checkContinue", (request, response) => handle(desk, door, request, response, true));
+  server.on("upgrade", (request, socket, head) => openChannel(desk, door, request, socket as Socket, head));
   server.on("clientError", refuseGarbled);
   return server;
 }
@@ -142,25 +170,24 @@ async function listenOnTcp(
 /** What could not even be read as a request. */
 function refuseGarbled(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
-  const [status, refusal] = garbled(error.code);
-  const { body } = refusalOf(refusal);
-  const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
-  socket.end(`${head}\r\n\r\n${body}`, () => socket.destroy());
+  writeRefusal(socket, ...garbled(error.code));
 }
 
-function garbled(code: string | undefined): readonly [string, UserError] {
+function garbled(code: string | undefined): readonly [UserError, number?] {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return ["408 Request Timeout", new UserError("REQUEST_SLOW", "The request took too long to arrive")];
-  if (code === "HPE_HEADER_OVERFLOW")
-    return ["431 Request Header Fields Too Large", new UserError("REQUEST_TOO_LARGE", "The headers are too large")];
-  return ["400 Bad Request", new UserError("REQUEST_INVALID", "This is not HTTP")];
+    return [new UserError("REQUEST_SLOW", "The request took too long to arrive")];
+  if (code === "HPE_HEADER_OVERFLOW") return [new UserError("REQUEST_TOO_LARGE", "The headers are too large"), 431];
+  return [new UserError("REQUEST_INVALID", "This is not HTTP")];
 }
 
 /** Takes no more, lets what is underway finish, and after a while ends it. */
-async function closeListener(server: HttpServer, { clock, limits }: Desk): Promise<void> {
+async function closeListener(server: HttpServer, { clock, limits, channels }: Desk): Promise<void> {
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
   server.closeIdleConnections();
-  const alarm = clock.at(later(clock.now(), millis(limits.closeMs)), () => server.closeAllConnections());
+  const alarm = clock.at(later(clock.now(), millis(limits.closeMs)), () => {
+    server.closeAllConnections();
+    for (const channel of channels) channel.destroy();
+  });
   await closed;
   alarm.cancel();
 }

@@ -44,12 +44,20 @@ export async function callTool(params: Params, call: Call, deps: Deps): Promise<
   if (!isMap(given)) throw new RpcRefusal(RPC.params, "The `arguments` of a call are an object.");
 
   const { holds } = deps.agent;
+  const { words } = holds;
+  const notices = async (): Promise<readonly string[]> => {
+    await holds.askAbout(words);
+    // Whoever has gone does not hear them, and some are told only once.
+    call.signal.throwIfAborted();
+    return holds.notices();
+  };
   holds.heard();
   try {
-    return result(await reply(tool, given, contextOf(params, call, deps), call), holds.notices());
+    const told = await reply(tool, given, contextOf(params, call, deps), call);
+    return result(told, await notices());
   } catch (error) {
     call.signal.throwIfAborted();
-    return { ...content([...holds.notices(), refusal(error, deps)]), isError: true };
+    return { ...content([...(await notices()), refusal(error, deps)]), isError: true };
   } finally {
     holds.heard();
   }

@@ -25,6 +25,9 @@ interface Hold {
   deadline: string;
   stop?: NonNullable<LeaseReply["stop"]>;
   timer?: Timer;
+  /** Which word of the daemon about a lease was the last about this one. */
+  word: number;
+  renewal?: Promise<void>;
   /** The agent was silent for too long when the renewal was due. */
   resting?: true;
 }
@@ -46,6 +49,8 @@ export class Holds {
   readonly #held = new Map<string, Hold>();
   #lost: string[] = [];
   #heardAt: Instant;
+  /** Words of the daemon about leases so far. */
+  #words = 0;
   #closed = false;
 
   constructor(options: HoldsOptions) {
@@ -80,7 +85,7 @@ export class Holds {
     if (this.#closed) return;
     if (!this.has(lease)) {
       this.#forget(keyOf(lease));
-      this.#held.set(keyOf(lease), { lease, ttl, deadline: reply.deadline });
+      this.#held.set(keyOf(lease), { lease, ttl, deadline: reply.deadline, word: 0 });
     }
     this.#learn(this.#held.get(keyOf(lease)) as Hold, reply);
   }
@@ -105,6 +110,20 @@ export class Holds {
     if (only === undefined) throw noneHeld(task);
     if (others.length > 0) throw severalHeld(fits.map(({ lease }) => lease));
     return token === undefined ? only.lease : { ...only.lease, token };
+  }
+
+  /** To be given to `askAbout`. */
+  get words(): number {
+    return this.#words;
+  }
+
+  /**
+   * Asks about every lease of which the daemon has said nothing since `words`: whether a task is to be stopped should be known with
+   * the next call, not with the next renewal. What cannot be asked now is asked then.
+   */
+  async askAbout(words: number): Promise<void> {
+    const unheard = [...this.#held.values()].filter(({ word }) => word <= words);
+    await Promise.all(unheard.map((hold) => this.#renew(hold)));
   }
 
   /** What the agent must hear, at the next opportunity: leases to be ended, again and again; leases that are gone, once. */
@@ -144,7 +163,13 @@ export class Holds {
     });
   }
 
-  async #renew(hold: Hold): Promise<void> {
+  /** One at a time: a second one would say nothing new. */
+  #renew(hold: Hold): Promise<void> {
+    hold.renewal ??= this.#sendRenewal(hold).finally(() => delete hold.renewal);
+    return hold.renewal;
+  }
+
+  async #sendRenewal(hold: Hold): Promise<void> {
     try {
       const reply = await this.#options.renew(hold.lease);
       if (this.#isCurrent(hold)) this.#learn(hold, reply);
@@ -155,16 +180,17 @@ export class Holds {
     }
   }
 
-  /** A lease that is to be stopped is not renewed any more by itself: what is left of it is the time to wind down in. */
+  /**
+   * A lease that is to be stopped is not renewed any more by itself: what is left of it is the time to wind down in. Where that is until
+   * a given moment, the lease is kept until then.
+   */
   #learn(hold: Hold, { deadline, stop }: LeaseReply): void {
     hold.deadline = deadline;
-    if (stop === undefined) {
-      delete hold.stop;
-      this.#schedule(hold, this.#period(hold));
-    } else {
-      hold.stop = stop;
-      hold.timer?.cancel();
-    }
+    hold.word = ++this.#words;
+    if (stop === undefined) delete hold.stop;
+    else hold.stop = stop;
+    if (stop === undefined || stop.by !== undefined) this.#schedule(hold, this.#period(hold));
+    else hold.timer?.cancel();
   }
 
   #lose(hold: Hold, error: UserError): void {
@@ -190,11 +216,14 @@ export class Holds {
 const keyOf = ({ run, task }: Pick<LeaseRequest, "run" | "task">): string => `${run}/${task}`;
 
 function stopNotice({ lease: { task, run }, stop, deadline }: Hold): readonly string[] {
-  if (stop === undefined) return [];
-  const why = stop.why === undefined ? "" : `, "${stop.why}"`;
-  return [
-    `Stop working on ${task} (run ${run}): ${stop.kind}${why}. Wind down, then report with \`fail\` before ${deadline}.`,
-  ];
+  return stop === undefined ? [] : [`Stop working on ${task} (run ${run}): ${stopText(stop, deadline)}`];
+}
+
+/** Why to stop, how, and by when. */
+export function stopText({ kind, why, by }: NonNullable<LeaseReply["stop"]>, deadline: string): string {
+  if (by !== undefined) return `its time is up. Report with \`complete\` or \`fail\` before ${by}: then it is ended.`;
+  const said = why === undefined ? "" : `, "${why}"`;
+  return `${kind}${said}. Wind down, then report with \`fail\` before ${deadline}.`;
 }
 
 const HOW = "Get one with `claim_next`, or give run, task, fence and token as they stood in the grant.";

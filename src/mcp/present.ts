@@ -39,7 +39,7 @@ export function overviewText(info: DaemonInfo, runs: readonly RunSummary[], show
     ...shown.map(
       ({ run, name, state, outcome, tasks }) => `${run} ${neutralize(name)}: ${outcome ?? state}, ${tasks} tasks`,
     ),
-    ...(runs.length > shown.length ? [`and ${runs.length - shown.length} older runs`] : []),
+    ...(runs.length > shown.length ? ["and older runs"] : []),
     ...(runs.length === 0 ? ["No runs yet: `submit` a plan."] : ["Look at one with `status` and its `run`."]),
   ].join("\n");
 }

@@ -3,7 +3,7 @@ import { boolean, integer, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";
 import { BEAT, COMPLETE, FAIL, HEARTBEAT, type LeaseRequest, PROGRESS, RELEASE } from "../wire/messages.ts";
 import type { LeaseReply, Settled } from "../wire/service.ts";
-import { type AskedLease, isOver } from "./holds.ts";
+import { type AskedLease, isOver, stopText } from "./holds.ts";
 import { type Annotations, answer, type ToolContext, type ToolReply, tool } from "./tool.ts";
 
 /** What names a lease. Nothing of it is needed while only one task is held here. */
@@ -20,7 +20,7 @@ const RENEWED = answer({
   task: word().optional(),
   fence: integer().optional(),
   deadline: word().optional().describe("When the lease runs out unless it is renewed."),
-  stop: object({ kind: word(), why: word().optional() })
+  stop: object({ kind: word(), why: word().optional(), by: word().optional() })
     .optional()
     .describe("The task should be stopped: wind down and report."),
 });
@@ -157,8 +157,7 @@ async function sendOn<T>(
 
 function renewed(reply: LeaseReply): ToolReply {
   const { task, deadline, stop } = reply;
-  const told =
-    stop === undefined ? "Go on." : `It should be stopped (${stop.kind}): wind down, then report with \`fail\`.`;
+  const told = stop === undefined ? "Go on." : `It should be stopped: ${stopText(stop, deadline)}`;
   return { text: `${task} is yours until ${deadline}. ${told}`, data: { ...reply } };
 }
 

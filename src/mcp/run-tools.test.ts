@@ -77,7 +77,7 @@ describe("status", () => {
       r1 release: active, 2 tasks
       Look at one with \`status\` and its \`run\`."
     `);
-    expect(answer.structuredContent).toMatchObject({ queued: 3, runs_total: 1, last_seq: 42, held: [] });
+    expect(answer.structuredContent).toMatchObject({ queued: 3, runs_more: false, last_seq: 42, held: [] });
   });
 
   test("of a run lists little, counts everything, and says how to get more", async () => {

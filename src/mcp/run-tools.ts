@@ -95,14 +95,26 @@ export const status = tool({
 });
 
 async function overview({ service, agent }: ToolContext) {
-  const [info, runs] = await Promise.all([service.info(), service.runs()]);
-  const shown = runs.slice(-RUNS_SHOWN).reverse();
+  // One more than is shown tells whether there are others.
+  const [info, runs] = await Promise.all([service.info(), service.runs({ limit: RUNS_SHOWN + 1 })]);
+  const shown = runs.slice(0, RUNS_SHOWN);
   const held = agent.holds.list();
   const { queued, out, parked, sessions, workers, last_seq, paused } = info;
   const mine = held.map(({ task, run, deadline }) => `You hold ${task} (run ${run}), until ${deadline}.`);
   return {
     text: [overviewText(info, runs, shown), ...mine].join("\n"),
-    data: { queued, out, parked, sessions, workers, last_seq, paused, runs: shown, runs_total: runs.length, held },
+    data: {
+      queued,
+      out,
+      parked,
+      sessions,
+      workers,
+      last_seq,
+      paused,
+      runs: shown,
+      runs_more: runs.length > shown.length,
+      held,
+    },
   };
 }
 

@@ -6,8 +6,8 @@ import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { later, millis } from "../domain/time.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";
+import { type Line, LineCutter } from "../std/lines.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { type Line, LineCutter } from "./lines.ts";
 import { failure, RPC, type RpcNews } from "./rpc.ts";
 
 /** The longest message that is read. A plan that is longer can be given as a path. */
@@ -96,10 +96,11 @@ async function* linesOf(input: Readable): AsyncGenerator<Line> {
 
 async function answerTo(line: Line, connection: Connection, send: (news: RpcNews) => void): Promise<unknown> {
   if ("tooLong" in line) return failure(null, RPC.parse, `A message is at most ${LINE_MAX} bytes long.`);
-  if (line.text.trim() === "") return undefined;
+  const text = line.bytes.toString("utf8");
+  if (text.trim() === "") return undefined;
   let raw: unknown;
   try {
-    raw = JSON.parse(line.text);
+    raw = JSON.parse(text);
   } catch {
     return failure(null, RPC.parse, "This is not JSON.");
   }

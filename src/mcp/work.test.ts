@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { converse } from "../../test/rig/mcp.ts";
 import { fakeDaemon, grant, leaseReply, session, TTL } from "../../test/rig/mcp-daemon.ts";
 import { UserError } from "../domain/errors.ts";
+import type { LeaseReply } from "../wire/service.ts";
 
 const texts = ({ content }: { readonly content: readonly { readonly text: string }[] }): string =>
   content.map(({ text }) => text).join("\n");
@@ -30,6 +31,8 @@ describe("claiming", () => {
       ["start", LEASE],
       ["claim", { session: "s1", run: "last", priority: "high", key: "k", waitMs: 30_000 }],
       ["start", { ...LEASE, task: "test", fence: 4 }],
+      // Of the one that is held already nothing was heard.
+      ["heartbeat", LEASE],
     ]);
     expect(first.structuredContent).toMatchObject({ claimed: true, session: "s1", ...grant() });
     for (const said of ["build", "r1", "secret-1", "Build it.", "/project", "dist/", "complete"])
@@ -300,6 +303,39 @@ describe("while a task is held", () => {
     expect((await client.call("complete", { fence: 9 })).content[0]?.text).toBe(notice);
     await client.call("release");
     expect((await client.call("status")).content.length).toBe(1);
+  });
+
+  test("a call of any tool says at once what has become of the task", async () => {
+    let reply: () => Promise<LeaseReply> = async () => leaseReply(LEASE);
+    const client = await working({ heartbeat: () => reply() });
+    expect((await client.call("status")).content.length).toBe(1);
+    reply = async () => leaseReply(LEASE, { stop: { kind: "cancelled" } });
+    expect((await client.call("status")).content[0]?.text).toMatch(/^Stop working on build \(run r1\): cancelled\./);
+    expect((await client.call("why", { task: 7 })).content[0]?.text).toMatch(/^Stop working on build/);
+    reply = () => Promise.reject(new UserError("LEASE_LOST", "It ran out."));
+    expect((await client.call("events")).content[0]?.text).toMatch(/^The lease on build .* is over: LEASE_LOST/);
+    expect(client.daemon.callsOf("heartbeat").length).toBe(4);
+  });
+
+  test("a call that reports on the task asks nothing more about it", async () => {
+    const client = await working();
+    await client.call("progress", { note: "half way" });
+    await client.call("heartbeat");
+    expect(client.daemon.callsOf("heartbeat").length).toBe(1);
+  });
+
+  test("the agent hears until when it may go on after its time is up, and keeps the lease until then", async () => {
+    const by = "2026-01-01T00:30:00.000Z";
+    const client = await working({
+      heartbeat: async (lease) => leaseReply(lease, { stop: { kind: "timeout", by } }),
+    });
+    expect((await client.call("status")).content[0]?.text).toBe(
+      `Stop working on build (run r1): its time is up. Report with \`complete\` or \`fail\` before ${by}: then it is ended.`,
+    );
+    expect(texts(await client.call("heartbeat"))).toContain(`before ${by}`);
+    const before = client.daemon.callsOf("heartbeat").length;
+    await client.clock.advance(TTL);
+    expect(client.daemon.callsOf("heartbeat").length).toBe(before + 3);
   });
 
   test("the agent hears once that the lease is gone", async () => {

@@ -14,7 +14,8 @@ import { type Diagnostic, type Finding, Findings, isError } from "./diagnostics.
 import { normalizeTasks } from "./normalize.ts";
 import { readSource } from "./read.ts";
 import { type PlanInput, planShape } from "./shape.ts";
-import type { Source } from "./source.ts";
+import type { Duplicate, Source } from "./source.ts";
+import { withHidden } from "./twins.ts";
 import { checkEdges, checkHazards, checkTwins, type Subject } from "./validate.ts";
 
 export interface Plan {
@@ -57,19 +58,35 @@ export async function parsePlan(
   options: ParseOptions = {},
 ): Promise<Result<ParsedPlan, readonly Diagnostic[]>> {
   const text = decode(bytes, options.bytesMax);
-  const findings = new Findings();
   if (!text.ok) {
+    const findings = new Findings();
     findings.add(text.error.finding);
     return err(diagnose(findings, text.error.prefix, file));
   }
-  const source = await readSource(text.value, file);
-  for (const finding of source.ok ? source.value.findings : source.error) findings.add(finding);
-  if (!source.ok) return err(diagnose(findings, text.value, file));
+  const { plan, diagnostics, duplicates } = await parseText(text.value, file, options);
+  if (plan !== undefined) return ok({ plan, warnings: diagnostics });
+  const diagnosticsOf = async (other: string) => (await parseText(other, file, options)).diagnostics;
+  return err(await withHidden(diagnostics, text.value, duplicates, diagnosticsOf));
+}
 
-  checkDirection(text.value, findings);
+interface Parsed {
+  /** Absent when something is wrong with it. */
+  readonly plan?: Plan;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly duplicates: readonly Duplicate[];
+}
+
+async function parseText(text: string, file: string, options: ParseOptions): Promise<Parsed> {
+  const findings = new Findings();
+  const source = await readSource(text, file);
+  for (const finding of source.ok ? source.value.findings : source.error) findings.add(finding);
+  if (!source.ok) return { diagnostics: diagnose(findings, text, file), duplicates: [] };
+
+  checkDirection(text, findings);
   const plan = planOf(source.value, file, options, findings);
-  const diagnostics = diagnose(findings, text.value, file, source.value);
-  return plan === undefined || findings.list.some(isError) ? err(diagnostics) : ok({ plan, warnings: diagnostics });
+  const diagnostics = diagnose(findings, text, file, source.value);
+  const isSound = plan !== undefined && !findings.list.some(isError);
+  return { ...(isSound && { plan }), diagnostics, duplicates: source.value.duplicates };
 }
 
 /** The plan, as far as it can be read; it counts only when no finding is an error. */

@@ -31,6 +31,7 @@ function jsonSource(text: string, scan: JsonScan): Source {
     value,
     taskKeys: tasks?.keys ?? keys,
     findings: duplicateFindings(text, duplicates),
+    duplicates,
     locate: (places) => {
       scanJson(text, { places });
     },
@@ -42,6 +43,7 @@ function fastSource(text: string, { value, orders }: FastYaml): Source {
     value,
     taskKeys: taskKeysOf(value, orders),
     findings: [],
+    duplicates: [],
     locate: (places) => {
       readFastYaml(text, places);
     },

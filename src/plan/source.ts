@@ -8,8 +8,10 @@ export interface Source {
   readonly value: unknown;
   /** The keys of `tasks`, when that is a map, in the order they are written in, which the value itself may have lost. */
   readonly taskKeys: readonly string[];
-  /** What is wrong with the text although it has a value: keys written twice. */
+  /** What is wrong with the text although it has a value. */
   readonly findings: readonly Finding[];
+  /** Keys that are written twice in one map, in the order of the file. The value has the last of them. */
+  readonly duplicates: readonly Duplicate[];
   /** Fills in the offsets of the places asked for. */
   locate(places: Place): void;
 }
@@ -30,9 +32,10 @@ export const nestedTooDeeply = (offset: number): Finding => ({
   hint: "A plan needs only a handful of levels.",
 });
 
-interface Duplicate {
+export interface Duplicate {
   readonly key: string;
   readonly offset: number;
+  /** Where the key stands for the first time. */
   readonly first: number;
 }
 

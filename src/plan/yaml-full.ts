@@ -60,6 +60,7 @@ function convert(text: string, document: Document.Parsed): Result<Source, readon
   return ok({
     value,
     findings: [...values.findings, ...duplicateFindings(text, values.duplicates)],
+    duplicates: values.duplicates,
     taskKeys: taskKeysOf(value, values.orders),
     locate: (places) => locate(document.contents, places),
   });

@@ -67,3 +67,15 @@ test("whatever is put in, taken out and moved, the least comes out first, and ev
     }),
   );
 });
+
+test("told in order, everything is in order, and nothing is taken out", async () => {
+  await always(
+    200,
+    fc.property(fc.array(fc.nat(50)), (keys) => {
+      const heap = newHeap();
+      for (const key of keys) heap.push({ key, place: -1 });
+      expect(Array.from(heap.ascending(), ({ key }) => key)).toEqual(keys.toSorted((a, b) => a - b));
+      expect(heap.size).toBe(keys.length);
+    }),
+  );
+});

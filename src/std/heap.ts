@@ -26,6 +26,18 @@ export class Heap<T extends Placed> {
     return this.#items;
   }
 
+  /** Every item, the first one first. Those that nobody asks for cost nothing. The heap must stay as it is meanwhile. */
+  *ascending(): Iterable<T> {
+    const items = this.#items;
+    // Below what has been told stands what may be next.
+    const edge = new Heap<Placed & { readonly at: number }>((a, b) => this.#before(items[a.at] as T, items[b.at] as T));
+    if (items.length > 0) edge.push({ place: -1, at: 0 });
+    for (let next = edge.pop(); next !== undefined; next = edge.pop()) {
+      yield items[next.at] as T;
+      for (const at of [2 * next.at + 1, 2 * next.at + 2]) if (at < items.length) edge.push({ place: -1, at });
+    }
+  }
+
   push(item: T): void {
     this.#items.push(item);
     this.#rise(item, this.#items.length - 1);

@@ -1,6 +1,8 @@
 /** What every store promises, as one suite: an implementation's test file is its name, one call, and whatever is peculiar to it. */
 import { describe, expect, test } from "vitest";
 import { no, owner, task } from "../../test/rig/builders.ts";
+import { forgettingConformance } from "../../test/rig/forgetting.ts";
+import { listingConformance } from "../../test/rig/listing.ts";
 import { asked, claimed, everyState, FIRST, NOW, Scribe, started } from "../../test/rig/scribe.ts";
 import { profile } from "../../test/rig/sessions.ts";
 import { runId, taskId, workerId } from "../domain/ids.ts";
@@ -8,7 +10,7 @@ import { type Run, runNo } from "../domain/run.ts";
 import { later, minutes } from "../domain/time.ts";
 import { asRecorded } from "./ledger.ts";
 import { restoreRun, type TaskRow, toRunRow, toTaskRow } from "./rows.ts";
-import { type Batch, NOTHING, type Request, type Store, type WhichRuns } from "./store.ts";
+import { type Batch, NOTHING, type Request, type Store } from "./store.ts";
 
 const dead = (): boolean => false;
 const alive = (): boolean => true;
@@ -95,22 +97,6 @@ export function storeConformance(name: string, open: () => Store | Promise<Store
       expect(await store.runs()).toEqual([toRunRow(run)]);
       expect(run.status.state).toBe(state);
       expect(run.cancelling).toBe(true);
-    });
-
-    test("runs are listed newest last, and one that is not there is not given", async () => {
-      await using store = await open();
-      const scribe = new Scribe();
-      scribe.submit([task("a")]);
-      scribe.submit([task("a")], { id: runId("run-2"), retryOf: runId("run-1"), carried: [no(0)] }, runNo(2));
-      await store.commit(scribe.journal.take(await acquired(store)));
-      const idsOf = async (which?: WhichRuns) => (await store.runs(which)).map(({ manifest: { id } }) => id);
-      expect([await idsOf(), await idsOf("newest")]).toEqual([["run-1", "run-2"], ["run-2"]]);
-      expect([await idsOf({ no: runNo(2) }), await idsOf({ id: runId("run-") })]).toEqual([["run-2"], []]);
-      expect(await idsOf({ id: runId("run-1") })).toEqual(["run-1"]);
-      scribe.journal.ofRun(FIRST, { kind: "run_finished", outcome: "succeeded" }, NOW);
-      await store.commit(scribe.journal.take(await acquired(store)));
-      expect(await idsOf("unfinished")).toEqual(["run-2"]);
-      expect(await store.load(runNo(3))).toBeUndefined();
     });
 
     test("an older epoch is refused, and nothing of it is written", async () => {
@@ -365,6 +351,9 @@ export function storeConformance(name: string, open: () => Store | Promise<Store
       await unchangedBy(store, journal.take(old));
     });
   });
+
+  listingConformance(name, open);
+  forgettingConformance(name, open);
 
   test(`${name}: a sound store has nothing to complain of`, async () => {
     await using store = await open();

@@ -9,7 +9,7 @@ import { runNo } from "../domain/run.ts";
 import type { Session } from "../domain/session.ts";
 import type { Task } from "../domain/task.ts";
 import { millis } from "../domain/time.ts";
-import { replayAll, replayRun } from "./replay.ts";
+import { replayAll, replayRun, replayRuns } from "./replay.ts";
 import type { TaskRow } from "./rows.ts";
 import type { Store } from "./store.ts";
 
@@ -39,6 +39,9 @@ const tampered = (
     return change.events === undefined ? events : change.events(events);
   },
 });
+
+const RUNS = 20;
+const EVERY = Array.from({ length: RUNS }, (_, at) => runNo(at + 1));
 
 describe("ledger and tables", () => {
   test("agree when nobody has touched them", async () => {
@@ -144,6 +147,27 @@ describe("ledger and tables", () => {
       'run 1, task b: title is "New" by the ledger and "Old" by the table.',
     ]);
   });
+
+  test.each([["all", replayAll] as const, ["some", (store: Store) => replayRuns(store, EVERY)] as const])(
+    "are compared by going through the ledger a few times, however many runs there are (%s)",
+    async (_, replay) => {
+      const rig = await openRig({ workers: RUNS });
+      for (const no of EVERY) await rig.submit([task("a")], { id: runId(`run-${no}`) });
+      let [reads, events] = [0, 0];
+      const counting: Store = {
+        ...rig.store,
+        async events(query) {
+          const found = await rig.store.events(query);
+          reads++;
+          events += found.length;
+          return found;
+        },
+      };
+      expect([...(await replay(counting)).values()].flat()).toEqual([]);
+      expect(reads).toBeLessThanOrEqual(4);
+      expect(events).toBeLessThanOrEqual(2 * (await rig.store.lastSeq()) + 2);
+    },
+  );
 
   test("may differ in the deadline of a lease, which is renewed without a word", async () => {
     const rig = await twoRuns();

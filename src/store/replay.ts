@@ -7,44 +7,158 @@ import { type Run, type RunNo, taskOf } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import { World } from "../domain/world.ts";
 import { InvariantError } from "../std/invariant.ts";
+import { type Range, Skips } from "../std/skips.ts";
 import { restoreRun, type TaskRow, toRunRow, toTaskRow } from "./rows.ts";
 import type { Store, StoredRun } from "./store.ts";
 
 type Reading = Pick<Store, "runs" | "load" | "events">;
-type ReadingAll = Reading & Pick<Store, "sessions" | "pauses">;
+type ReadingAll = Reading & Pick<Store, "sessions" | "pauses" | "forgotten">;
 
 /** Events read at a time: a run of a million tasks has several millions of them. */
 const PAGE = 10_000;
 
 /** What the ledger and the tables disagree on about one run, in sentences; empty when nothing. */
 export async function replayRun(store: Reading, no: RunNo): Promise<readonly string[]> {
-  const stored = await store.load(no);
-  if (stored === undefined) return [`There is no run ${no}.`];
-  return orBroken(`run ${no}`, async () => {
-    const replayed = await replay(store, no, stored);
-    return replayed === undefined ? [`run ${no}: the ledger does not know it.`] : compare(replayed, stored);
-  });
+  const replay = await Replay.of(store, no);
+  for await (const event of allEvents(store, { run: no })) replay.add(event);
+  return replay.differences();
+}
+
+type Positions = ReadonlyMap<RunNo, number>;
+type Found = Map<RunNo, readonly string[]>;
+
+/** So few runs are looked at one by one: what stands between their events need not be understood then. */
+const FEW = 3;
+
+/** The same for each of these runs, by its number. */
+export async function replayRuns(
+  store: Reading,
+  runs: readonly RunNo[],
+): Promise<ReadonlyMap<RunNo, readonly string[]>> {
+  if (runs.length > FEW) return replayTogether(store, runs, await lastsOf(store, runs));
+  const found: Found = new Map();
+  for (const no of runs) found.set(no, await replayRun(store, no));
+  return found;
+}
+
+/**
+ * Goes through the ledger once, because the events of runs that go on at the same time stand among each other. A run is compared at
+ * its last event, and not kept in memory any longer.
+ */
+async function replayTogether(store: Reading, runs: readonly RunNo[], lasts: Positions): Promise<Found> {
+  const found: Found = new Map(runs.map((no) => [no, [`run ${no}: the ledger does not know it.`]]));
+  const replays = new Map<RunNo, Replay>();
+  for await (const event of allEvents(store, { after: (await firstOf(store, runs)) - 1 })) {
+    const { run: no, seq } = event;
+    if (!found.has(no)) continue;
+    const replay = replays.get(no) ?? (await Replay.of(store, no));
+    replay.add(event);
+    if (seq === lasts.get(no)) {
+      found.set(no, replay.differences());
+      replays.delete(no);
+    } else replays.set(no, replay);
+  }
+  return found;
+}
+
+async function lastsOf(store: Reading, runs: readonly RunNo[]): Promise<Positions> {
+  const lasts = new Map<RunNo, number>();
+  for await (const { run, seq } of allEvents(store, { after: (await firstOf(store, runs)) - 1 })) lasts.set(run, seq);
+  return lasts;
+}
+
+/** Numbers are given in the order of submitting, so nothing of any of these runs is before the first event of the first. */
+async function firstOf(store: Reading, runs: readonly RunNo[]): Promise<number> {
+  const [first] = [...runs].sort((a, b) => a - b);
+  const [event] = first === undefined ? [] : await store.events({ run: first, limit: 1 });
+  return event?.seq ?? 1;
 }
 
 /** What is wrong with any run, with who is there and what is on hold, or with the order of the ledger itself. */
 export async function replayAll(store: ReadingAll): Promise<readonly string[]> {
-  const wrong = [...(await gaps(store)), ...(await orBroken("sessions and pauses", () => compareRegisters(store)))];
-  for (const { no } of await store.runs()) wrong.push(...(await replayRun(store, no)));
-  return wrong;
+  const survey = new Survey(await store.forgotten());
+  for await (const event of allEvents(store)) survey.add(event);
+  const runs = (await store.runs()).map(({ no }) => no);
+  const found = await replayTogether(store, runs, survey.lasts);
+  return [...survey.gaps, ...(await survey.differences(store)), ...[...found.values()].flat()];
 }
 
-/** Sessions and pauses belong to no run, or outlive what happens in it: what became of them is read from the whole ledger. */
-async function compareRegisters(store: ReadingAll): Promise<readonly string[]> {
-  const world = new World();
-  for await (const event of allEvents(store)) {
+/** One run, folded in again event by event. */
+class Replay {
+  readonly #no: RunNo;
+  readonly #stored: StoredRun | undefined;
+  readonly #world = new World();
+  #broken: string | undefined;
+
+  static async of(store: Reading, no: RunNo): Promise<Replay> {
+    return new Replay(no, await store.load(no));
+  }
+
+  constructor(no: RunNo, stored: StoredRun | undefined) {
+    this.#no = no;
+    this.#stored = stored;
+  }
+
+  add(event: Event): void {
+    const stored = this.#stored;
+    if (stored === undefined) return;
+    this.#broken ??= whatBreaks(() => {
+      // The events of one run stand among those of others, so only their order can be asked for here.
+      this.#world.seq = event.seq - 1;
+      reduce(this.#world, whole(event, stored), []);
+    });
+  }
+
+  differences(): readonly string[] {
+    const [no, stored, run] = [this.#no, this.#stored, this.#world.run(this.#no)];
+    if (stored === undefined) return [`There is no run ${no}.`];
+    if (this.#broken === undefined && run === undefined) return [`run ${no}: the ledger does not know it.`];
+    let found: readonly string[] = [];
+    this.#broken ??= whatBreaks(() => (found = compare(run as Run, stored)));
+    return this.#broken === undefined ? found : [`run ${no}: ${this.#broken}.`];
+  }
+}
+
+/**
+ * What only the whole ledger shows: whether it has gaps, where each run ends, and what became of sessions and pauses, which belong to no
+ * run or outlive what happens in it.
+ */
+class Survey {
+  readonly gaps: string[] = [];
+  readonly lasts = new Map<RunNo, number>();
+  readonly #world = new World();
+  readonly #skips: Skips;
+  #last = 0;
+  #broken: string | undefined;
+
+  constructor(forgotten: readonly Range[]) {
+    this.#skips = new Skips(forgotten);
+  }
+
+  add(event: Event): void {
+    const { seq, run } = event;
+    // Positions are 1, 2, 3, … over all runs: a missing one is a lost event, unless its run was forgotten.
+    if (seq !== this.#skips.after(this.#last)) this.gaps.push(`ledger: event ${seq} follows ${this.#last}.`);
+    this.#last = seq;
+    this.lasts.set(run, seq);
+    this.#broken ??= whatBreaks(() => this.#fold(event));
+  }
+
+  #fold(event: Event): void {
+    const world = this.#world;
     world.seq = event.seq - 1;
     if (isSystemEvent(event)) reduce(world, event, []);
     if (event.kind === "run_finished")
       for (const key of pausesOf(world.pauses.values(), event.run)) world.pauses.delete(key);
   }
-  const sessions = new Map((await store.sessions()).map((session) => [session.profile.id, session]));
-  const pauses = new Map((await store.pauses()).map((pause) => [scopeKey(pause.scope), pause]));
-  return [...differences("session", world.sessions, sessions), ...differences("pause", world.pauses, pauses)];
+
+  async differences(store: Pick<Store, "sessions" | "pauses">): Promise<readonly string[]> {
+    if (this.#broken !== undefined) return [`sessions and pauses: ${this.#broken}.`];
+    const sessions = new Map((await store.sessions()).map((session) => [session.profile.id, session]));
+    const pauses = new Map((await store.pauses()).map((pause) => [scopeKey(pause.scope), pause]));
+    const world = this.#world;
+    return [...differences("session", world.sessions, sessions), ...differences("pause", world.pauses, pauses)];
+  }
 }
 
 function differences<T extends object>(
@@ -59,16 +173,6 @@ function differences<T extends object>(
     if (kept === undefined) return [`${what} ${key}: the table does not have it.`];
     return fieldsThatDiffer(mine, kept).map((field) => `${what} ${key}: ${field}`);
   });
-}
-
-async function replay(store: Reading, no: RunNo, stored: StoredRun): Promise<Run | undefined> {
-  const world = new World();
-  for await (const event of allEvents(store, no)) {
-    // The events of one run stand among those of others, so only their order can be asked for here.
-    world.seq = event.seq - 1;
-    reduce(world, whole(event, stored), []);
-  }
-  return world.run(no);
 }
 
 /** The ledger keeps neither the manifest nor the tasks of a run with the event that submitted it. */
@@ -105,33 +209,26 @@ const fieldsThatDiffer = <T extends object>(replayed: T, stored: T): readonly st
 
 const say = (value: unknown): string => JSON.stringify(value) ?? "nothing";
 
-/** Positions are 1, 2, 3, … over all runs: a missing one is a lost event. */
-async function gaps(store: Reading): Promise<readonly string[]> {
-  const wrong: string[] = [];
-  let last = 0;
-  for await (const { seq } of allEvents(store)) {
-    if (seq !== last + 1) wrong.push(`ledger: event ${seq} follows ${last}.`);
-    last = seq;
-  }
-  return wrong;
-}
-
-async function* allEvents(store: Reading, run?: RunNo): AsyncIterable<Event> {
-  for (let after = 0; ; ) {
-    const page = await store.events({ after, limit: PAGE, ...(run !== undefined && { run }) });
+async function* allEvents(
+  store: Reading,
+  { run, after = 0 }: { readonly run?: RunNo; readonly after?: number } = {},
+): AsyncIterable<Event> {
+  for (let from = after; ; ) {
+    const page = await store.events({ after: from, limit: PAGE, ...(run !== undefined && { run }) });
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;
-    after = last.seq;
+    from = last.seq;
   }
 }
 
 /** Here a broken invariant is what is looked for: it speaks of the data, and nothing is decided on it. */
-async function orBroken(what: string, look: () => Promise<readonly string[]>): Promise<readonly string[]> {
+function whatBreaks(look: () => void): string | undefined {
   try {
-    return await look();
+    look();
+    return undefined;
   } catch (error) {
-    if (error instanceof InvariantError) return [`${what}: ${error.message}.`];
+    if (error instanceof InvariantError) return error.message;
     throw error;
   }
 }

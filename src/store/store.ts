@@ -11,8 +11,9 @@ import type { RunNo } from "../domain/run.ts";
 import type { Session } from "../domain/session.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
 import type { ProcessIdentity } from "../domain/task.ts";
-import type { Instant } from "../domain/time.ts";
+import { hours, type Instant } from "../domain/time.ts";
 import type { Result } from "../std/result.ts";
+import type { Range } from "../std/skips.ts";
 import type { RunRow, TaskRow } from "./rows.ts";
 
 /** The process that schedules for a store. */
@@ -76,6 +77,8 @@ export interface Remembered {
   readonly at: Instant;
   readonly answer: Remembrance;
 }
+/** How long the same key gets the same answer. */
+export const KEYS_KEPT = hours(24);
 export interface Remembrance {
   readonly run: RunNo;
   readonly task?: TaskNo;
@@ -117,7 +120,15 @@ export interface EventQuery {
 }
 
 /** All of them may be many: whoever knows which one is meant says so. */
-export type WhichRuns = { readonly id: RunId } | { readonly no: RunNo } | "newest" | "unfinished";
+export type WhichRuns =
+  | { readonly id: RunId }
+  | { readonly no: RunNo }
+  /** Those whose id begins like this. */
+  | { readonly begins: string }
+  /** So many of the newest, or of the newest of those that came before this one. */
+  | { readonly newest: number; readonly before?: RunNo }
+  | "newest"
+  | "unfinished";
 
 export interface StoredRun {
   readonly row: RunRow;
@@ -149,6 +160,14 @@ export interface Store extends AsyncDisposable {
   recall(key: string): Promise<Remembrance | undefined>;
   /** Forgets the keys that were used before `before`. */
   forget(before: Instant): Promise<void>;
+  /**
+   * Forgets runs that have ended, with their tasks and everything the ledger says of them; what they have taught stays. Gives those that
+   * are forgotten: the newest run stays, so that no number is given twice, and so does what a caller's key still leads to. Refused
+   * while an owner is `alive`, who knows of them.
+   */
+  prune(runs: readonly RunNo[], alive: (owner: Owner) => boolean): Promise<Result<readonly RunNo[], Owner>>;
+  /** The positions in the ledger of what was forgotten, in order. They are not used again. */
+  forgotten(): Promise<readonly Range[]>;
   /** This store's own secret, from which the tokens of leases follow; `fresh` when it has none yet. */
   secret(fresh: string): Promise<string>;
   request(request: Request): Promise<number>;

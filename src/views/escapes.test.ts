@@ -6,6 +6,7 @@ import { blockers, explain, waitsOf } from "../decide/explain.ts";
 import { taskNo } from "../domain/graph.ts";
 import { workerId } from "../domain/ids.ts";
 import { instant, millis } from "../domain/time.ts";
+import { Course } from "./course.ts";
 import { eventLine } from "./events.ts";
 import { grantText } from "./grant.ts";
 import type { Theme } from "./line.ts";
@@ -102,10 +103,14 @@ function everyText(evil: string, columns: number, theme: Theme): string[] {
     ...runsText({ runs: [glimpse], owned: true, now }, { columns }, theme),
     ...run.tasks.flatMap((task) =>
       [{ lastOutcome: outcome }, { paused: { by: evil, why: evil } }].flatMap((context) =>
-        whyText(explain(dispatcher, run, task, now, context), { columns, newest: false }, theme),
+        whyText(explain(dispatcher, run, task, now, context), { columns, newest: false, leavesLog: () => true }, theme),
       ),
     ),
-    ...reportText(reportOf({ run, now, blockers: blockers(dispatcher, run, now), ...texts }), { columns }, theme),
+    ...reportText(
+      reportOf({ run, now, course: Course.of(run, events), blockers: blockers(dispatcher, run, now), ...texts }),
+      { columns },
+      theme,
+    ),
     ...frame(live, { columns, rows: 60 }, theme),
     ...timelineText(timelineOf(run, events, now), { columns }, theme),
     ...daemonTexts(evil, columns, theme),

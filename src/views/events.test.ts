@@ -76,7 +76,7 @@ test("for people every event is one line", () => {
        22  12:00:08  poor                  cancelled, asked by ada: enough
        23  12:00:08  lost                  claimed by local/1 (attempt 1, waited 8s)
        24  12:00:08  lost                  started
-       25  12:00:08  lost                  lost: local/1 let its lease run out
+       25  12:00:08  lost                  lost: the scheduler that ran it on local/1 died, and nobody took it over
        26  12:00:08  release               stalled: 1 task cannot go on
        27  12:00:08  release               taken up again
        28  12:00:08  release               to be cancelled, asked by ada

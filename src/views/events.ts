@@ -2,6 +2,7 @@
 import { type Event, isSystemEvent, isTaskEvent, type RunEvent, type TaskEvent } from "../domain/event.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
+import { LOCAL_POOL } from "../domain/spec.ts";
 import type { StopReason } from "../domain/task.ts";
 import { between, formatDuration } from "../domain/time.ts";
 import { invariant, unreachable } from "../std/invariant.ts";
@@ -9,6 +10,7 @@ import { pad, paint, quiet, strong, type Theme, type Tone, toned } from "./line.
 import { iso, plural, timeOfDay } from "./moment.ts";
 import { outcomeJson } from "./outcome.ts";
 import { askedJson, askedWords, systemDetail, systemWords } from "./system-events.ts";
+import { waitJson, waitPhrase } from "./wait.ts";
 
 export type EventJson = { readonly seq: number } & Readonly<Record<string, unknown>>;
 
@@ -48,6 +50,7 @@ function isAboutClaim(event: TaskEvent): boolean {
     case "approved":
     case "aged_boost":
     case "priority_inversion":
+    case "waiting":
     case "offered":
     case "offer_ended":
     case "starving":
@@ -123,6 +126,10 @@ function taskDetail(event: TaskEvent, run: Run): object {
       return { to: event.to, by_task: taskOf(run, event.by).spec.id };
     case "priority_inversion":
       return { holder: taskOf(run, event.holder).spec.id, for_ms: event.forMs };
+    case "waiting": {
+      const { reason, ...evidence } = waitJson(event.wait);
+      return { reason, evidence };
+    }
     case "late_report_refused":
       return { reported: event.reported };
     case "offered":
@@ -200,7 +207,7 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
       return { text: `${describeOutcome(event.outcome)}, tries again in ${delay}`, tone: "warn" };
     }
     case "expired":
-      return { text: `lost: ${event.worker} let its lease run out`, tone: "warn" };
+      return { text: lossWords(event), tone: "warn" };
     case "released":
       return { text: `given back: ${event.why}` };
     case "parked":
@@ -227,6 +234,8 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
         text: `waited ${formatDuration(event.forMs)} for files that ${taskOf(run, event.holder).spec.id} held`,
         tone: "warn",
       };
+    case "waiting":
+      return { text: `waits: ${waitPhrase(event.wait, event.at)}`, tone: "quiet" };
     case "late_report_refused":
       return { text: `report "${event.reported}" refused: fence ${event.fence} is not the current one`, tone: "warn" };
     case "offered":
@@ -246,6 +255,14 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
     default:
       return unreachable(event);
   }
+}
+
+/** A process of this machine is renewed for by its scheduler alone, so it is lost with that; a session speaks for itself. */
+function lossWords({ outcome, worker }: Extract<TaskEvent, { readonly kind: "expired" }>): string {
+  if (outcome !== undefined) return describeOutcome(outcome);
+  return worker.startsWith(`${LOCAL_POOL}/`)
+    ? `lost: the scheduler that ran it on ${worker} died, and nobody took it over`
+    : `lost: ${worker} let its lease run out`;
 }
 
 const RUN_TONES = { succeeded: "good", failed: "bad", cancelled: "warn" } as const;

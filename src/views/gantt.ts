@@ -1,6 +1,7 @@
 /** Where each attempt stands in a picture: rows by worker, bars by time, with what is too small to be seen drawn together. */
 import type { Instant } from "../domain/time.ts";
-import { type AttemptEnd, beginOf, type Timeline, type TimelineAttempt } from "./timeline.ts";
+import type { AttemptEnd } from "./attempt-end.ts";
+import { beginOf, type Timeline, type TimelineAttempt } from "./timeline.ts";
 
 /** One or more attempts drawn as one rectangle, in units of the picture. */
 export interface Bar {

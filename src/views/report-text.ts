@@ -45,7 +45,7 @@ function failureLines({ task, attempt, outcome, tail, log, skipped }: FailedRepo
     const some = { first: skipped.slice(0, 4), total: skipped.length };
     lines.push([quiet(`  skipped because of it: ${names(some, (each) => each, 4)}`)]);
   }
-  lines.push([quiet(`  ${log}`)]);
+  if (log !== undefined) lines.push([quiet(`  ${log}`)]);
   return lines;
 }
 
@@ -83,7 +83,7 @@ const VERDICTS: Readonly<Record<ReportOutcome, { readonly sign: string; readonly
   };
 
 function verdictLines(report: Report, columns: number): Line[] {
-  const { name, outcome, durationMs, counts, total, carried, attempts, workMs, slowest, path } = report;
+  const { name, outcome, durationMs, resumed, counts, total, carried, attempts, workMs, slowest, path } = report;
   const { sign, tone, verb } = VERDICTS[outcome];
   const before = carried > 0 ? quiet(` (${grouped(carried)} by an earlier run)`) : "";
   const tries = attempts > total - carried ? quiet(` · ${plural(attempts, "attempt")}`) : "";
@@ -99,7 +99,14 @@ function verdictLines(report: Report, columns: number): Line[] {
     }
   }
   return [
-    [toned(tone, sign), " ", strong(name), " ", toned(tone, `${verb} ${formatDuration(durationMs)}`)],
+    [
+      toned(tone, sign),
+      " ",
+      strong(name),
+      " ",
+      toned(tone, `${verb} ${formatDuration(durationMs)}`),
+      quiet(resumed ? " (since it was resumed)" : ""),
+    ],
     ...table(facts, { columns: [{}, { shrinkTo: 20 }], width: columns }),
   ];
 }
@@ -110,17 +117,17 @@ export const chain = (tasks: readonly string[]): string =>
     ? tasks.join(" → ")
     : `${tasks.slice(0, 2).join(" → ")} → … ${tasks.length - 4} … → ${tasks.slice(-2).join(" → ")}`;
 
-function nextCommands({ outcome, failed, blockers, file }: Report): [string, string][] {
-  const [failure] = failed;
+function nextCommands({ outcome, failed, blockers, file, served }: Report): [string, string][] {
+  const logged = failed.find(({ log }) => log !== undefined);
   const next: [string, string][] = [];
-  if (failure !== undefined) next.push([`rota logs ${failure.task}`, "everything it said"]);
+  if (logged !== undefined) next.push([`rota logs ${logged.task}`, "everything it said"]);
   const gated = blockers.find(({ wait }) => wait.reason === "gate");
   const parked = blockers.find(({ wait }) => wait.reason === "parked");
   const other = blockers.find(({ wait }) => wait.reason === "no-match");
   if (gated !== undefined) next.push([`rota approve ${gated.task}`, "open its gate"]);
   if (parked !== undefined) next.push([`rota requeue ${parked.task}`, "try it again, at no cost"]);
   if (other !== undefined) next.push([`rota why ${other.task}`, "what it asks for"]);
-  if (outcome === "deadlock" || outcome === "interrupted")
+  if ((outcome === "deadlock" || outcome === "interrupted") && !served)
     next.push([`rota run ${shellWord(file)} --resume`, "then go on"]);
   if (outcome === "failed" || outcome === "cancelled") next.push(["rota retry", "run again what did not succeed"]);
   return next;

@@ -3,15 +3,18 @@ import { logOf, releaseDispatcher } from "../../test/rig/release.ts";
 import { Story } from "../../test/rig/story.ts";
 import { blockers } from "../decide/explain.ts";
 import { taskNo } from "../domain/graph.ts";
+import { later, millis, seconds } from "../domain/time.ts";
+import { Course } from "./course.ts";
 import type { Theme } from "./line.ts";
 import { type ReportInput, reportOf, summaryJson } from "./report.ts";
 import { reportText } from "./report-text.ts";
 
 const PLAIN: Theme = { color: false, unicode: true, timeZone: "UTC" };
 const tailOf = (): readonly string[] => ["not ok 41 - renders header", "  expected: \u001b[31m<h1>\u001b[0m"];
-const inputFor = ({ run, now }: Story, more: Partial<ReportInput> = {}): ReportInput => ({
+const inputFor = ({ run, now, events }: Story, more: Partial<ReportInput> = {}): ReportInput => ({
   run,
   now,
+  course: Course.of(run, events, more.since),
   tailOf,
   logOf,
   blockers: [],
@@ -64,6 +67,39 @@ describe("the report", () => {
     `);
   });
 
+  test("of a run that a daemon has: what to do, but not to go on with it by oneself", () => {
+    const story = new Story({ publish: { gate: "Ship it?" } }).ofRun({ kind: "run_stalled", remaining: 1 });
+    const stuck = blockers(releaseDispatcher(story), story.run, story.now);
+    const said = report(story, { blockers: stuck, served: true });
+    expect(said).toContain("rota approve publish");
+    expect(said).not.toContain("--resume");
+  });
+
+  test("of what could not be started: nothing of a log that is not there", () => {
+    const story = new Story({ a: {}, b: { pool: "agents" } }).start("a").start("b", "s1").pass(1);
+    const outcome = { kind: "spawn", message: "No such file or directory", durationMs: millis(1) } as const;
+    story.of("a", { kind: "failed", outcome, reason: "permanent" }).fail("b");
+    story.ofRun({ kind: "run_finished", outcome: "failed" });
+    const said = report(story, { tailOf: () => [] });
+    expect(said).toContain("could not start: No such file or directory");
+    expect(said).not.toMatch(/\.log|rota logs/);
+  });
+
+  test("of a run that was resumed: what was done since then", () => {
+    const story = diamond();
+    const since = later(story.now, seconds(-1));
+    story.start("d").pass(2).succeed("d").ofRun({ kind: "run_finished", outcome: "succeeded" });
+    expect(report(story, { since })).toMatchInlineSnapshot(`
+      "
+      ✔ release succeeded in 3s (since it was resumed)
+        tasks          4 done
+        work           3s
+        slowest        c 5.5s · d 2s
+        critical path  c → d (100% of the time)
+      "
+    `);
+  });
+
   test("of a failure: what failed, what it said, whom it took along, what to do", () => {
     const story = diamond().start("d").pass(2).retry("d", 0, 3).start("d").pass(1).fail("d", 3);
     story.ofRun({ kind: "run_finished", outcome: "failed" });
@@ -76,9 +112,9 @@ describe("the report", () => {
 
       ✖ release failed after 12s
         tasks          3 done · 1 failed · 5 attempts
-        work           14s, 1.2× as fast as one after the other
+        work           16s, 1.3× as fast as one after the other
         slowest        c 5.5s · b 4s · a 3s
-        critical path  a → c → d (83% of the time)
+        critical path  a → c → d (100% of the time)
 
       Next
         rota logs d  everything it said
@@ -190,7 +226,7 @@ describe("the report", () => {
     story.start("b").pass(2).succeed("b").ofRun({ kind: "run_finished", outcome: "succeeded" });
     expect(report(story, { since })).toMatchInlineSnapshot(`
       "
-      ✔ release succeeded in 2s
+      ✔ release succeeded in 2s (since it was resumed)
         tasks  2 done (1 by an earlier run)
       "
     `);

@@ -1,24 +1,31 @@
-/** How a run came out: the last thing a person reads of it, and the one line a program does. Made from the run alone. */
-import { realizedPath } from "../domain/estimate.ts";
+/** How a run came out: the last thing a person reads of it, and the one line a program does. */
 import type { Blocker } from "../domain/explanation.ts";
 import type { RunId, TaskId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
-import { type Run, type RunOutcome, taskOf } from "../domain/run.ts";
+import type { Run, RunOutcome } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import { between, type Instant, instant, type Millis, millis } from "../domain/time.ts";
+import type { Course } from "./course.ts";
+import { leavesLog } from "./own-log.ts";
 import type { Counts } from "./sign.ts";
 import { skippedBy } from "./skipped.ts";
 
-export interface ReportInput {
+export interface ReportInput extends SummaryInput {
+  /** From the same moment on as the summary. */
+  readonly course: Course;
+  /** Somebody else schedules it, and goes on with it as soon as that is possible. */
+  readonly served?: boolean;
+  /** The last lines a failed task printed. */
+  readonly tailOf: (task: TaskId, attempt: number) => readonly string[];
+  readonly logOf: (task: TaskId, attempt: number) => string;
+}
+export interface SummaryInput {
   readonly run: Run;
   readonly now: Instant;
   /** When this command took the run up; its submission when absent. */
   readonly since?: Instant;
   /** A person stopped the scheduler before the run had ended. */
   readonly interrupted?: boolean;
-  /** The last lines a failed task printed. */
-  readonly tailOf: (task: TaskId, attempt: number) => readonly string[];
-  readonly logOf: (task: TaskId, attempt: number) => string;
   /** For a run that stalled: what holds each remaining task back. */
   readonly blockers: readonly Blocker[];
 }
@@ -38,7 +45,11 @@ export interface Report {
   readonly carried: number;
   readonly attempts: number;
   readonly durationMs: Millis;
-  /** What all the tasks took, one after the other. */
+  /** Whoever schedules it goes on by itself. */
+  readonly served: boolean;
+  /** The run had begun before; durations, work and path are from when it was taken up again. */
+  readonly resumed: boolean;
+  /** What all attempts took, one after the other. */
   readonly workMs: Millis;
   readonly slowest: readonly { readonly task: TaskId; readonly durationMs: Millis }[];
   /** The chain that decided when the run ended; empty while it can go on. */
@@ -51,7 +62,8 @@ export interface FailedReport {
   readonly attempt: number;
   readonly outcome: Outcome;
   readonly tail: readonly string[];
-  readonly log: string;
+  /** Absent where there is none. */
+  readonly log?: string;
   /** The tasks that were skipped because of it. */
   readonly skipped: readonly TaskId[];
 }
@@ -61,9 +73,9 @@ const SLOWEST_MAX = 3;
 export const FAILURES_MAX = 5;
 
 export function reportOf(input: ReportInput): Report {
-  const { run, blockers } = input;
-  const ended = endedTasks(run);
-  const path = run.status.state === "finished" ? realizedPath(run) : [];
+  const { run, blockers, course } = input;
+  const ended = endedTasks(input);
+  const path = run.status.state === "finished" ? course.path() : [];
   return {
     run: run.manifest.id,
     name: run.manifest.name,
@@ -75,10 +87,12 @@ export function reportOf(input: ReportInput): Report {
     carried: run.manifest.carried.length,
     attempts: attemptsOf(run),
     durationMs: durationOf(input),
-    workMs: millis(ended.reduce((sum, { durationMs }) => sum + durationMs, 0)),
+    served: input.served === true,
+    resumed: sinceOf(input) > run.manifest.submittedAt,
+    workMs: course.workMs,
     slowest: ended.sort((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_MAX),
     path: {
-      tasks: path.map(({ task }) => taskOf(run, task).spec.id),
+      tasks: path.map(({ task }) => task),
       durationMs: millis(path.reduce((sum, link) => sum + link.durationMs, 0)),
     },
     failed: failuresOf(input),
@@ -94,14 +108,18 @@ function outcomeOf({ status }: Run, interrupted: boolean): ReportOutcome {
 /** Claims, not failures: every try counts. */
 const attemptsOf = ({ tasks }: Run): number => tasks.reduce((sum, { attempt }) => sum + attempt, 0);
 
-function durationOf({ run, now, since }: Pick<ReportInput, "run" | "now" | "since">): Millis {
+const sinceOf = ({ run, since }: SummaryInput): Instant => since ?? run.manifest.submittedAt;
+
+function durationOf(input: SummaryInput): Millis {
+  const { run, now } = input;
   const end = run.status.state === "active" ? now : run.status.at;
-  return millis(Math.max(0, between(since ?? run.manifest.submittedAt, instant(end))));
+  return millis(Math.max(0, between(sinceOf(input), instant(end))));
 }
 
-function endedTasks({ tasks }: Run): { readonly task: TaskId; readonly durationMs: Millis }[] {
-  return tasks.flatMap(({ spec, status, attempt }) =>
-    (status.state === "succeeded" || status.state === "failed") && attempt > 0
+function endedTasks(input: SummaryInput): { readonly task: TaskId; readonly durationMs: Millis }[] {
+  const since = sinceOf(input);
+  return input.run.tasks.flatMap(({ spec, status, attempt }) =>
+    (status.state === "succeeded" || status.state === "failed") && attempt > 0 && status.at >= since
       ? [{ task: spec.id, durationMs: status.outcome.durationMs }]
       : [],
   );
@@ -118,14 +136,14 @@ function failuresOf({ run, tailOf, logOf }: ReportInput): readonly FailedReport[
       attempt,
       outcome: status.outcome,
       tail,
-      log: logOf(spec.id, attempt),
+      ...(leavesLog(task) && { log: logOf(spec.id, attempt) }),
       skipped: skipped.get(task) ?? [],
     };
   });
 }
 
 /** The last line of `rota run --json`. To a program an interrupted run is a cancelled one: the exit code tells them apart. */
-export function summaryJson(input: Omit<ReportInput, "tailOf" | "logOf">): object {
+export function summaryJson(input: SummaryInput): object {
   const { run, interrupted = false, blockers } = input;
   const { succeeded, failed, skipped, cancelled, parked } = run.counts;
   const outcome = outcomeOf(run, interrupted);

@@ -163,7 +163,7 @@ export function stuckPhrase(stalled: VariantReport["stalled"]): string {
   const roots = stalled.filter(({ wait }) => wait.reason !== "needs");
   const [first] = roots;
   if (first === undefined) return "";
-  const more = roots.length > 1 ? ` and ${grouped(roots.length - 1)} more` : "";
+  const more = roots.length > 1 ? ` (and ${plural(roots.length - 1, "more task")} cannot start)` : "";
   return `${first.task} ${waitPhrase(first.wait, instant(0))}${more}`;
 }
 

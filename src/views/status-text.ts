@@ -21,6 +21,7 @@ import { commandLines, shellWord } from "./next.ts";
 import { countsLine, progressBar, STATE_SIGNS } from "./sign.ts";
 import type { RunState, SessionRow, StatusView } from "./status.ts";
 import { amount, REASON_TITLES, waitPhrase } from "./wait.ts";
+import { wishLines } from "./wishes.ts";
 import { type PauseRow, pauseLines } from "./workers.ts";
 
 /** Longer lists are cut, and say by how much. */
@@ -35,6 +36,7 @@ export function statusText(view: StatusView, { columns }: { readonly columns: nu
   const sections = [
     headerOf(view, columns),
     pauseLines(view.paused, view.now, columns),
+    wishLines(view.wishes, view.now, columns),
     runningSection(view, columns),
     waitingSection(view, columns),
     failedSection(view, columns),
@@ -125,7 +127,7 @@ function failedSection({ failed }: StatusView, columns: number): Line[] {
         quiet(attempt > 1 ? `, attempt ${attempt}` : ""),
         quiet(skipped > 0 ? `, ${skipped} skipped` : ""),
       ],
-      [quiet(columns < LOG_COLUMNS_MIN ? "" : log)],
+      [quiet(columns < LOG_COLUMNS_MIN ? "" : (log ?? ""))],
     ]);
   return [
     [strong("Failed")],
@@ -165,21 +167,24 @@ function sessionWords(sessions: readonly SessionRow[]): string {
 }
 
 /** The few commands a person is likely to want. */
-function nextSection({ state, failed, waiting, run, newest, file, paused }: StatusView): Line[] {
+function nextSection({ state, failed, waiting, run, newest, file, paused, wishes, owner }: StatusView): Line[] {
   const next: [string, string][] = [];
   const here = newest ? "" : ` --run ${run}`;
   const first = (reason: WaitReason): TaskId | undefined =>
-    waiting.find((group) => group.reason === reason)?.tasks[0]?.task;
-  const [failure] = failed;
+    waiting
+      .find((group) => group.reason === reason)
+      ?.tasks.find(({ task }) => wishes.every((wish) => wish.task !== task))?.task;
+  const logged = failed.find(({ log }) => log !== undefined);
   const gated = first("gate");
   const parked = first("parked");
   const stuck = first("no-match") ?? first("hazard") ?? first("resources") ?? first("needs");
-  if (failure !== undefined) next.push([`rota logs ${failure.task}${here}`, "what it said"]);
+  if (logged !== undefined) next.push([`rota logs ${logged.task}${here}`, "what it said"]);
   const [pause] = paused;
   if (pause !== undefined) next.push([`rota resume${resumeWords(pause)}`, "let it go on"]);
   if (gated !== undefined) next.push([`rota approve ${gated}${here}`, "open its gate"]);
   if (parked !== undefined) next.push([`rota requeue ${parked}${here}`, "try it again"]);
-  if (state === "interrupted") next.push([`rota run ${shellWord(file)} --resume`, "go on with it"]);
+  if (state === "interrupted" || (wishes.length > 0 && owner === undefined))
+    next.push([`rota run ${shellWord(file)} --resume`, "go on with it"]);
   if (state === "failed" || state === "cancelled") next.push([`rota retry${here}`, "run again what did not succeed"]);
   if (next.length === 0 && stuck !== undefined) next.push([`rota why ${stuck}${here}`, "what it waits for"]);
   return commandLines(next);

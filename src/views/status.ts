@@ -1,5 +1,5 @@
 /** What a run is doing: which tasks run, which wait and why, which failed. The model; text and JSON are made from it. */
-import type { Wait, WaitReason } from "../domain/explanation.ts";
+import type { KeptWish, Wait, WaitReason } from "../domain/explanation.ts";
 import { WAIT_REASONS } from "../domain/explanation.ts";
 import type { RunId, TaskId, WorkerId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
@@ -11,9 +11,11 @@ import type { FailReason, StopReason, Task } from "../domain/task.ts";
 import { type Instant, instant } from "../domain/time.ts";
 import { iso } from "./moment.ts";
 import { outcomeJson } from "./outcome.ts";
+import { leavesLog } from "./own-log.ts";
 import type { Counts } from "./sign.ts";
 import { skippedBy } from "./skipped.ts";
 import { waitJson } from "./wait.ts";
+import { wishJson } from "./wishes.ts";
 import type { PauseRow } from "./workers.ts";
 
 /** What the view cannot see by itself. */
@@ -29,6 +31,8 @@ export interface StatusInput {
   readonly logOf: (task: TaskId, attempt: number) => string;
   /** Everything that is on hold, whatever it is. */
   readonly pauses?: readonly Pause[];
+  /** What was asked for and waits for a scheduler. */
+  readonly wishes?: readonly KeptWish[];
   /** Who comes by itself for work of a pool. */
   readonly sessions?: readonly SessionRow[];
   /** Whether it is the run that commands mean when none is named. */
@@ -67,6 +71,7 @@ export interface StatusView {
   readonly resources: readonly { readonly name: string; readonly used: number; readonly capacity: number }[];
   /** What is on hold and holds something of this run back. */
   readonly paused: readonly PauseRow[];
+  readonly wishes: readonly KeptWish[];
   readonly sessions: readonly SessionRow[];
 }
 
@@ -98,7 +103,8 @@ export interface FailedTask {
   readonly attempt: number;
   readonly outcome: Outcome;
   readonly reason: FailReason;
-  readonly log: string;
+  /** Absent where there is none. */
+  readonly log?: string;
   /** How many tasks were skipped because of it, near or far. */
   readonly skipped: number;
 }
@@ -117,8 +123,8 @@ export function statusOf(input: StatusInput): StatusView {
     else if (of.state === "running" || of.state === "claimed") running.push(runningTask(task, of));
     else if (of.state === "failed") {
       const { at, outcome, reason } = of;
-      const log = logOf(spec.id, attempt);
-      failed.push({ task: spec.id, at, attempt, outcome, reason, log, skipped: skipped.get(task)?.length ?? 0 });
+      const log = leavesLog(task) ? { log: logOf(spec.id, attempt) } : {};
+      failed.push({ task: spec.id, at, attempt, outcome, reason, ...log, skipped: skipped.get(task)?.length ?? 0 });
     }
   }
   return {
@@ -139,6 +145,7 @@ export function statusOf(input: StatusInput): StatusView {
     queue,
     resources: input.resources.map(({ name, capacity, free }) => ({ name, capacity, used: capacity - free })),
     paused: status.state === "finished" ? [] : (input.pauses ?? []).flatMap((pause) => pausedHere(run, pause) ?? []),
+    wishes: input.wishes ?? [],
     sessions: input.sessions ?? [],
   };
 }
@@ -232,6 +239,7 @@ export function statusJson(view: StatusView): object {
     queue: view.queue,
     resources: view.resources,
     paused: view.paused,
+    ...(view.wishes.length > 0 && { asked: view.wishes.map(wishJson) }),
     sessions: view.sessions,
   };
 }

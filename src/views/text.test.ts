@@ -52,6 +52,10 @@ describe("neutralize", () => {
 
 test("of a program's line, what was shown last is kept, without its colours", () => {
   expect(lastShown(`10%\r50%\r${ESC}[32m90%${ESC}[0m\r\n`)).toBe("90%");
+  for (const rest of ["\r", "\r\n", "\r\r\n", `\r${ESC}[0m`, `\r${ESC}[K\r\n`, "\r    \r\n"]) {
+    expect(lastShown(`10%\r90%${rest}`)).toBe("90%");
+  }
+  expect(lastShown("  \n")).toBe("  ");
   expect(lastShown(`${ESC}[1G${ESC}[2Kok ${ESC}]0;title\u0007`)).toBe("ok \\x1b]0;title\\x07");
 });
 

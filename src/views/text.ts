@@ -18,13 +18,13 @@ export function neutralize(text: string): string {
 /** As `neutralize`, for text of several lines: the line ends stay. */
 export const neutralizeLines = (text: string): string => text.split(/\r?\n/).map(neutralize).join("\n");
 
-/** What a program's line looks like to its reader: without its colours, and only what a progress bar showed last. */
+/**
+ * What a program's line looks like to its reader: without its colours, and only what a progress bar showed last. A carriage return after
+ * which nothing was written has overwritten nothing.
+ */
 export function lastShown(line: string): string {
-  const shown = line
-    .replace(/[\r\n]+$/, "")
-    .split("\r")
-    .at(-1) as string;
-  return neutralize(shown.replace(STYLING, ""));
+  const states = line.replace(/\n$/, "").replace(STYLING, "").split("\r");
+  return neutralize(states.findLast((state) => state.trim() !== "") ?? (states[0] as string));
 }
 
 const NAMED: Readonly<Record<string, string>> = { "\t": "  ", "\n": "\\n", "\r": "\\r" };

@@ -1,11 +1,12 @@
 /** The timeline as a picture: a row for each worker, a bar for each attempt. Stands alone, light or dark, without a script. */
 import { formatDuration, millis } from "../domain/time.ts";
+import { ATTEMPT_ENDS, type AttemptEnd } from "./attempt-end.ts";
 import { type Mark, marks } from "./axis.ts";
 import { type Bar, type Gantt, type Lane, layOut } from "./gantt.ts";
 import { escapeMarkup, px } from "./markup.ts";
 import { grouped, percent, plural } from "./moment.ts";
 import { displayWidth, neutralize, truncate } from "./text.ts";
-import { ATTEMPT_ENDS, type AttemptEnd, beginOf, type Timeline } from "./timeline.ts";
+import { beginOf, type Timeline } from "./timeline.ts";
 
 const WIDTH = 1200;
 const MARGIN = 24;
@@ -19,7 +20,7 @@ const CHAR_WIDTH = 6.8;
 export function timelineSvg(timeline: Timeline, { bare = false }: { readonly bare?: boolean } = {}): string {
   const labelWidth = Math.min(
     180,
-    Math.max(40, ...timeline.workers.map((worker) => Math.ceil(displayWidth(worker) * CHAR_WIDTH) + 1)),
+    timeline.workers.reduce((most, worker) => Math.max(most, Math.ceil(displayWidth(worker) * CHAR_WIDTH) + 1), 40),
   );
   const left = MARGIN + labelWidth + 12;
   const width = WIDTH - left - MARGIN - USE_WIDTH;

@@ -1,5 +1,6 @@
 /** The timeline in a terminal: a bar for each task, or, when there are too many, how busy each worker was. */
 import { formatDuration, type Instant, type Millis, millis } from "../domain/time.ts";
+import type { AttemptEnd } from "./attempt-end.ts";
 import { marks } from "./axis.ts";
 import {
   type Line,
@@ -14,7 +15,7 @@ import {
   toned,
 } from "./line.ts";
 import { grouped, percent, plural } from "./moment.ts";
-import { type AttemptEnd, beginOf, type Timeline, type TimelineAttempt } from "./timeline.ts";
+import { beginOf, type Timeline, type TimelineAttempt } from "./timeline.ts";
 
 export interface TimelineTextOptions {
   readonly columns: number;
@@ -80,11 +81,7 @@ const headerOf = ({ name, run, state, from, to, tasks }: Timeline): Line => [
 ];
 
 function taskChart(timeline: Timeline, rows: readonly Row[], columns: number): Line[] {
-  const nameWidth = Math.min(
-    NAME_WIDTH_MAX,
-    Math.floor(columns / 3),
-    Math.max(...rows.map(({ task }) => lineWidth([task]))),
-  );
+  const nameWidth = Math.min(NAME_WIDTH_MAX, Math.floor(columns / 3), widest(rows.map(({ task }) => task)));
   const width = Math.max(BAR_WIDTH_MIN, columns - nameWidth - 16);
   const scale = scaleOf(timeline, width);
   const lines = table(
@@ -98,6 +95,9 @@ function taskChart(timeline: Timeline, rows: readonly Row[], columns: number): L
   );
   return [...lines, axisLine(scale, 2 + 1 + 1 + nameWidth + 1)];
 }
+
+/** There may be more names than a call can have arguments. */
+const widest = (names: readonly string[]): number => names.reduce((most, name) => Math.max(most, lineWidth([name])), 0);
 
 const attemptsNote = ({ attempts }: Row): Span => (attempts.length > 1 ? quiet(` ×${attempts.length}`) : "");
 const busy = (attempts: readonly TimelineAttempt[], to: Instant): number =>
@@ -170,7 +170,7 @@ const SHADES = [" ", "░", "▒", "█"];
 /** For each worker, how much of each column's time it was busy. */
 function workerChart(timeline: Timeline, columns: number): Line[] {
   const { workers, attempts, from, to } = timeline;
-  const nameWidth = Math.min(NAME_WIDTH_MAX, Math.max(...workers.map((worker) => lineWidth([worker]))));
+  const nameWidth = Math.min(NAME_WIDTH_MAX, widest(workers));
   const width = Math.max(BAR_WIDTH_MIN, columns - nameWidth - 20);
   const scale = scaleOf(timeline, width);
   const slice = scale.span / width;

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { Story } from "../../test/rig/story.ts";
+import { NOON, Story } from "../../test/rig/story.ts";
+import { taskId, workerId } from "../domain/ids.ts";
 import { millis } from "../domain/time.ts";
 import { marks } from "./axis.ts";
 import { layOut } from "./gantt.ts";
 import type { Theme } from "./line.ts";
 import { displayWidth } from "./text.ts";
-import { type Timeline, timelineJson, timelineOf } from "./timeline.ts";
+import { type Timeline, type TimelineAttempt, timelineJson, timelineOf } from "./timeline.ts";
 import { timelineHtml } from "./timeline-html.ts";
 import { timelineSvg } from "./timeline-svg.ts";
 import { timelineText } from "./timeline-text.ts";
@@ -149,6 +150,29 @@ describe("the model", () => {
   });
 });
 
+describe("an attempt takes as long as was measured", () => {
+  const success = (ms: number) =>
+    ({ kind: "succeeded", outcome: { kind: "success", durationMs: millis(ms) } }) as const;
+  const timesOf = (story: Story): readonly number[] =>
+    timelineFor(story).attempts.flatMap(({ startedAt = 0, endedAt = 0 }) => [startedAt - NOON, endedAt - NOON]);
+
+  test("also when its beginning was heard of together with its end", () => {
+    const story = new Story({ a: {} }).claim("a").pass(0.02).of("a", { kind: "started" }).of("a", success(3));
+    expect(timesOf(story)).toEqual([17, 20]);
+    expect(timelineText(timelineFor(story), { columns: 80 }, PLAIN)[2]).toMatch(/█ 3ms$/);
+  });
+
+  test("but it did not begin before it was claimed", () => {
+    const story = new Story({ a: {} }).pass(1).start("a").pass(0.02).of("a", success(40));
+    expect(timesOf(story)).toEqual([1_000, 1_020]);
+  });
+
+  test("also when its end was heard of long afterwards", () => {
+    const story = new Story({ a: {} }).start("a").pass(3_600).of("a", success(5_000));
+    expect(timesOf(story)).toEqual([0, 5_000]);
+  });
+});
+
 describe("in a terminal", () => {
   test("every task has a bar", () => {
     expect(`\n${timelineText(timelineFor(release()), { columns: 80 }, PLAIN).join("\n")}\n`).toMatchInlineSnapshot(`
@@ -184,6 +208,16 @@ describe("in a terminal", () => {
       "
     `);
   });
+
+  test("more workers and attempts than a call has arguments are no trouble", () => {
+    const [attempt] = crowd(1).attempts as readonly [TimelineAttempt];
+    const workers = Array.from({ length: 150_000 }, (_, at) => workerId(`session-${at}`));
+    const attempts = workers.map((worker, at) => ({ ...attempt, task: taskId(`t${at}`), worker }));
+    const timeline = { ...crowd(1), workers, attempts };
+    expect(timelineText(timeline, { columns: 100 }, PLAIN).join("\n")).toContain("and 149,968 more workers");
+    expect(timelineText(timeline, { columns: 100, tasksMax: 200_000 }, PLAIN).length).toBeGreaterThan(150_000);
+    expect(timelineSvg(timeline)).toContain("session-149999");
+  }, 60_000);
 
   test("a run in which nothing has started says so", () => {
     expect(timelineText(timelineFor(new Story({ a: {} })), { columns: 80 }, PLAIN)).toContain(

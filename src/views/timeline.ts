@@ -1,26 +1,13 @@
 /** What ran when and where: the attempts of a run, from its ledger. Text, SVG and HTML are drawn from this one model. */
-import { realizedPath } from "../domain/estimate.ts";
-import { type Event, isTaskEvent, type TaskEvent } from "../domain/event.ts";
+import { type Event, isTaskEvent } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { RunId, TaskId, WorkerId } from "../domain/ids.ts";
-import { describeOutcome } from "../domain/outcome.ts";
+import { describeOutcome, type Outcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
-import { type Instant, instant } from "../domain/time.ts";
-import { unreachable } from "../std/invariant.ts";
+import { type Instant, instant, later } from "../domain/time.ts";
+import { type AttemptEnd, endOf } from "./attempt-end.ts";
+import { Course } from "./course.ts";
 import { iso } from "./moment.ts";
-
-export const ATTEMPT_ENDS = [
-  "succeeded",
-  "failed",
-  "retried",
-  "lost",
-  "released",
-  "parked",
-  "cancelled",
-  "running",
-] as const;
-/** How an attempt ended for the task; `running` when it has not. */
-export type AttemptEnd = (typeof ATTEMPT_ENDS)[number];
 
 export interface TimelineAttempt {
   readonly task: TaskId;
@@ -60,8 +47,9 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 /** `events`: those of the run, in order; events of other runs are passed over. */
 export function timelineOf(run: Run, events: Iterable<Event>, now: Instant): Timeline {
   const { manifest, status } = run;
-  const drafts = readAttempts(run, events);
-  const path = status.state === "active" ? [] : realizedPath(run).map(({ task }) => taskOf(run, task).spec.id);
+  const course = new Course(run);
+  const drafts = readAttempts(run, events, course);
+  const path = status.state === "active" ? [] : course.path().map(({ task }) => task);
   const critical = new Set(path);
   const workers = [...new Set(drafts.map(({ worker }) => worker))];
   return {
@@ -77,10 +65,11 @@ export function timelineOf(run: Run, events: Iterable<Event>, now: Instant): Tim
   };
 }
 
-function readAttempts(run: Run, events: Iterable<Event>): readonly Draft[] {
+function readAttempts(run: Run, events: Iterable<Event>, course: Course): readonly Draft[] {
   const drafts: Draft[] = [];
   const open = new Map<TaskNo, Draft>();
   for (const event of events) {
+    course.add(event);
     if (event.run !== run.no || !isTaskEvent(event)) continue;
     if (event.kind === "claimed") {
       const { worker, attempt, at } = event;
@@ -96,47 +85,24 @@ function readAttempts(run: Run, events: Iterable<Event>): readonly Draft[] {
     if (end === undefined) continue;
     draft.end = end;
     draft.endedAt = event.at;
-    if ("outcome" in event && event.outcome !== undefined) draft.outcome = describeOutcome(event.outcome);
+    if ("outcome" in event && event.outcome !== undefined) {
+      draft.outcome = describeOutcome(event.outcome);
+      setRight(draft, event.at, event.outcome);
+    }
     open.delete(event.task);
   }
   return drafts;
 }
 
-/** What the event makes of the attempt that is out, if it ends it. */
-function endOf({ kind }: TaskEvent): AttemptEnd | undefined {
-  switch (kind) {
-    case "succeeded":
-    case "failed":
-    case "retried":
-    case "released":
-    case "parked":
-    case "cancelled":
-      return kind;
-    case "expired":
-      return "lost";
-    case "claimed":
-    case "started":
-    case "lease_renewed":
-    case "stopping":
-    case "skipped":
-    case "requeued":
-    case "approved":
-    case "silent":
-    case "aged_boost":
-    case "priority_inherited":
-    case "priority_inversion":
-    case "late_report_refused":
-    case "offered":
-    case "offer_ended":
-    case "starving":
-    case "spawn_asked":
-    case "starved":
-    case "edited":
-    case "noted":
-      return undefined;
-    default:
-      return unreachable(kind);
-  }
+/**
+ * Beginning and end are written down when they are heard of, which is a moment later: for the beginning of a short task as late as
+ * for its end, and for the end of one that the scheduler did not live to see much later. How long it took was measured.
+ */
+function setRight(draft: Draft, heardAt: Instant, { durationMs }: Outcome): void {
+  if (draft.startedAt === undefined) return;
+  const begun = Math.min(draft.startedAt, heardAt - durationMs);
+  draft.startedAt = instant(Math.max(draft.claimedAt, begun));
+  draft.endedAt = instant(Math.min(heardAt, later(draft.startedAt, durationMs)));
 }
 
 /** When it began to take its worker's time. */

@@ -75,7 +75,7 @@ export function waitPhrase(wait: Wait, now: Instant): string {
 }
 
 const tooMuchPhrase = ({ name, asked, capacity }: { name: string; asked: number; capacity: number }): string =>
-  `asks for ${amount(name, asked)} ${name} but there is only ${amount(name, capacity)}`;
+  `asks for ${amount(name, asked)} ${name} but there is ${capacity === 0 ? "none" : `only ${amount(name, capacity)}`}`;
 
 /** A whole sentence about the task, without its name: `waits for 2 tasks: build (running for 12s), lint (ready)`. */
 export function waitSentence(wait: Wait, now: Instant): string {
@@ -187,7 +187,7 @@ export function amount(name: string, value: number): string {
 }
 
 /** For programs: the reason code and its evidence. */
-export function waitJson(wait: Wait): object {
+export function waitJson(wait: Wait): { readonly reason: WaitReason; readonly [evidence: string]: unknown } {
   switch (wait.reason) {
     case "needs":
       return {

@@ -8,10 +8,11 @@ import type { Theme } from "./line.ts";
 import { whyJson, whyText } from "./why.ts";
 
 const PLAIN: Theme = { color: false, unicode: true, timeZone: "UTC" };
+const leavesLog = (): boolean => true;
 const explained = (id: string, context?: ExplainContext, story: Story = releaseStory()): Explanation =>
   explain(releaseDispatcher(story), story.run, story.task(id), story.now, context);
 const why = (id: string, context?: ExplainContext): string =>
-  `\n${whyText(explained(id, context), { columns: 80, newest: true }, PLAIN).join("\n")}\n`;
+  `\n${whyText(explained(id, context), { columns: 80, newest: true, leavesLog }, PLAIN).join("\n")}\n`;
 
 describe("why", () => {
   test("a task waits for others: which, what it hangs on, and until when", () => {
@@ -172,8 +173,34 @@ describe("why", () => {
   test("a task is being cancelled: who asked for it, and why", () => {
     const asked = { by: "ada", why: "enough" };
     const story = releaseStory().of("build-api", { kind: "stopping", reason: { kind: "cancelled", asked } });
-    const [first] = whyText(explained("build-api", undefined, story), { columns: 200, newest: true }, PLAIN);
+    const [first] = whyText(explained("build-api", undefined, story), { columns: 200, newest: true, leavesLog }, PLAIN);
     expect(first).toContain("; it is being stopped (cancelled, asked by ada: enough).");
+  });
+
+  test("a task was cancelled: who asked for it, and why", () => {
+    const explanation = { ...explained("fetch"), state: "cancelled", cancelled: { by: "ada", why: "enough" } } as const;
+    const options = { columns: 80, newest: true, leavesLog };
+    expect(whyText(explanation, options, PLAIN)).toEqual(["⊘ fetch was cancelled 14s ago, asked by ada: enough."]);
+    expect(whyJson(explanation)).toMatchObject({ cancelled: { by: "ada", why: "enough" } });
+  });
+
+  test("a run that is not the newest is named the way each command takes it", () => {
+    const explanation = { ...explained("broken"), wait: { reason: "backpressure" } as never };
+    const asked = { ...explained("docs"), wait: { reason: "capacity", workers: 0, idle: 0 } } as const;
+    const next = (of: Explanation): string =>
+      whyText(of, { columns: 80, newest: false, leavesLog }, PLAIN).at(-1) as string;
+    expect(next(asked)).toBe("  rota status release-7f3a2c  how to go on with the run");
+    expect(next({ ...explanation, wait: undefined as never })).toContain("rota retry --run release-7f3a2c");
+  });
+
+  test("a log that is not there is not pointed at", () => {
+    const next = (id: string): readonly string[] =>
+      whyText(explained(id), { columns: 80, newest: true, leavesLog: () => false }, PLAIN).filter((line) =>
+        line.startsWith("  rota "),
+      );
+    expect(next("broken")).toEqual(["  rota retry  run again what did not succeed"]);
+    expect(next("after-broken")).toEqual(["  rota why broken  what happened there"]);
+    expect(next("build-api")).toEqual([]);
   });
 
   test("a task has ended", () => {
@@ -201,7 +228,7 @@ describe("why", () => {
 
   test("a task is parked", () => {
     const story = releaseStory().of("train", { kind: "parked", reason: "poison" }).pass(30);
-    const lines = whyText(explained("train", {}, story), { columns: 80, newest: false }, PLAIN);
+    const lines = whyText(explained("train", {}, story), { columns: 80, newest: false, leavesLog }, PLAIN);
     expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
       "
       ‖ train was parked 30s ago: its workers died again and again.

@@ -9,24 +9,27 @@ import { age, iso, plural, timeOfDay } from "./moment.ts";
 import { commandLines } from "./next.ts";
 import { outcomeJson } from "./outcome.ts";
 import { STATE_SIGNS } from "./sign.ts";
-import { askedWords } from "./system-events.ts";
+import { askedJson, askedWords } from "./system-events.ts";
 import { wrapWords } from "./text.ts";
 import { amount, glimpseJson, names, shortPhrase, waitJson, waitSentence } from "./wait.ts";
+import { wishJson, wishLines } from "./wishes.ts";
 
 export interface WhyOptions {
   readonly columns: number;
   /** Whether its run is the one that commands mean when none is named. */
   readonly newest: boolean;
+  /** Whether the task of that name has a log to look at. */
+  readonly leavesLog: (task: string) => boolean;
 }
 
-export function whyText(explanation: Explanation, { columns, newest }: WhyOptions, theme: Theme): string[] {
+export function whyText(explanation: Explanation, options: WhyOptions, theme: Theme): string[] {
+  const { columns, newest, leavesLog } = options;
   const { title, at } = explanation;
   const facts = factsOf(explanation, theme);
   const gates = explanation.gates.map((gate) => gateRow(gate, at));
-  const here = newest ? "" : ` --run ${explanation.run}`;
   const next = commandLines(
-    nextCommands(explanation).map(([command, purpose]) => [
-      OF_NO_RUN.has(command) ? command : `${command}${here}`,
+    nextCommands(explanation, leavesLog).map(([command, purpose]) => [
+      newest ? command : `${command}${runWords(command, explanation.run)}`,
       purpose,
     ]),
   );
@@ -34,6 +37,7 @@ export function whyText(explanation: Explanation, { columns, newest }: WhyOption
     [...answerOf(explanation, columns), ...(title === undefined ? [] : [[quiet(`  ${title}`)]])],
     table(gates, { columns: [{}, {}, { shrinkTo: 20 }], width: columns }),
     table(facts, { columns: [{}, { shrinkTo: 20 }], width: columns }),
+    wishLines(explanation.wishes ?? [], at, columns),
     next,
   ];
   return paintSections(sections, theme, columns);
@@ -41,6 +45,12 @@ export function whyText(explanation: Explanation, { columns, newest }: WhyOption
 
 /** What is asked of everything there is. */
 const OF_NO_RUN: ReadonlySet<string> = new Set(["rota workers", "rota doctor"]);
+
+/** How the command is told which run is meant. */
+function runWords(command: string, run: string): string {
+  if (OF_NO_RUN.has(command)) return "";
+  return command === "rota status" ? ` ${run}` : ` --run ${run}`;
+}
 
 /** The answer is never cut: it goes on below itself. */
 function answerOf(explanation: Explanation, columns: number): Line[] {
@@ -51,7 +61,8 @@ function answerOf(explanation: Explanation, columns: number): Line[] {
 }
 
 /** What is the case, as the end of a sentence that begins with the task. */
-function verdictOf({ wait, state, holding, outcome, failReason, because, at, attempt, since }: Explanation): string {
+function verdictOf(explanation: Explanation): string {
+  const { wait, state, holding, outcome, failReason, because, cancelled, at, attempt, since } = explanation;
   if (wait !== undefined) return waitSentence(wait, at);
   switch (state) {
     case "claimed":
@@ -67,7 +78,7 @@ function verdictOf({ wait, state, holding, outcome, failReason, because, at, att
     case "failed":
       return `failed: ${outcome ? describeOutcome(outcome) : ""}${failReason === "abandoned" ? `, after ${plural(attempt, "attempt")}` : ", which is not worth another attempt"}.`;
     case "cancelled":
-      return `was cancelled ${ago(since, at)}.`;
+      return `was cancelled ${ago(since, at)}${cancelled === undefined ? "" : `, ${askedWords(cancelled)}`}.`;
     case "skipped": {
       const chain = because ?? [];
       const root = chain.at(-1);
@@ -227,35 +238,42 @@ function unblockWords({ at, from }: Unblock, now: Instant, { timeZone }: Theme):
   }
 }
 
-function nextCommands({ wait, state, task, roots, because }: Explanation): [string, string][] {
+function nextCommands(explanation: Explanation, leavesLog: WhyOptions["leavesLog"]): [string, string][] {
+  const { wait, state, task, roots, because } = explanation;
   const root = because?.at(-1) ?? roots?.first[0];
+  const logs = (of: string, purpose: string): [string, string][] =>
+    leavesLog(of) ? [[`rota logs ${of}`, purpose]] : [];
+  const follow = (of: string, purpose: string): [string, string][] =>
+    leavesLog(of) ? [[`rota logs ${of} -f`, purpose]] : [];
+  // What a person was asked for has been said already.
+  if (explanation.wishes !== undefined) return [["rota status", "how to go on with its run"]];
   switch (wait?.reason) {
     case "gate":
       return [[`rota approve ${task}`, "open the gate"]];
     case "parked":
       return [
-        [`rota logs ${task}`, "what the last attempt said"],
+        ...logs(task, "what the last attempt said"),
         [`rota requeue ${task}`, "try it again, at no cost"],
         [`rota cancel ${task}`, "give it up"],
       ];
     case "needs":
       if (root === undefined) return [];
-      if (root.state === "running") return [[`rota logs ${root.task} -f`, "watch what it hangs on"]];
+      if (root.state === "running" && leavesLog(root.task)) return follow(root.task, "watch what it hangs on");
       return [[`rota why ${root.task}`, "what it hangs on"]];
     case "hazard":
-      return [[`rota logs ${wait.holder.task} -f`, "watch who holds the files"]];
+      return follow(wait.holder.task, "watch who holds the files");
     case "offered":
       return [["rota workers", "who is there"]];
     case "no-match":
       if (wait.pool !== undefined) return [["rota workers", "who is there"]];
       return [["rota doctor", "what this machine has"]];
     case "backing-off":
-      return [[`rota logs ${task}`, "what the last attempt said"]];
+      return logs(task, "what the last attempt said");
     case "capacity":
       return wait.workers === 0 ? [["rota status", "how to go on with the run"]] : [];
     case "resources": {
       const holder = wait.short[0]?.holders.first[0];
-      return holder === undefined ? [] : [[`rota logs ${holder.task} -f`, `watch who holds ${wait.short[0]?.name}`]];
+      return holder === undefined ? [] : follow(holder.task, `watch who holds ${wait.short[0]?.name}`);
     }
     case "backpressure":
       return [["rota status", "what the queue is full of"]];
@@ -264,13 +282,11 @@ function nextCommands({ wait, state, task, roots, because }: Explanation): [stri
     case "paused":
       return [];
     case undefined:
-      if (state === "failed")
-        return [
-          [`rota logs ${task}`, "what it said"],
-          ["rota retry", "run again what did not succeed"],
-        ];
-      if (state === "running") return [[`rota logs ${task} -f`, "watch it"]];
-      return root === undefined ? [] : [[`rota logs ${root.task}`, "what went wrong there"]];
+      if (state === "failed") return [...logs(task, "what it said"), ["rota retry", "run again what did not succeed"]];
+      if (state === "running") return follow(task, "watch it");
+      if (root === undefined) return [];
+      if (root.state === "failed" && leavesLog(root.task)) return logs(root.task, "what went wrong there");
+      return [[`rota why ${root.task}`, "what happened there"]];
     default:
       return unreachable(wait);
   }
@@ -279,8 +295,8 @@ function nextCommands({ wait, state, task, roots, because }: Explanation): [stri
 /** For programs: every number. */
 export function whyJson(explanation: Explanation): object {
   const { run, task, title, at, state, since, attempt, failures, attemptsMax, priority } = explanation;
-  const { rank, rankUnit, estimate, position, wait, roots, gates, unblock, holding, outcome, failReason, because } =
-    explanation;
+  const { rank, rankUnit, estimate, position, wait, roots, gates, unblock, holding } = explanation;
+  const { outcome, failReason, cancelled, because } = explanation;
   return {
     run,
     task,
@@ -309,6 +325,8 @@ export function whyJson(explanation: Explanation): object {
     }),
     ...(outcome !== undefined && { outcome: outcomeJson(outcome) }),
     ...(failReason !== undefined && { fail_reason: failReason }),
+    ...(cancelled !== undefined && { cancelled: askedJson(cancelled) }),
     ...(because !== undefined && { because: because.map(glimpseJson) }),
+    ...(explanation.wishes !== undefined && { asked: explanation.wishes.map(wishJson) }),
   };
 }

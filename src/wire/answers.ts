@@ -97,7 +97,13 @@ export const LEASE: Schema<LeaseReply> = object({
   task: words(),
   fence: count(),
   deadline: time(),
-  stop: object({ kind: words(), why: words().optional() }).optional().describe("It should end: wind down and report."),
+  stop: object({
+    kind: words(),
+    why: words().optional(),
+    by: time().optional().describe("When it is ended, where that is not the deadline of the lease."),
+  })
+    .optional()
+    .describe("It should end: wind down and report."),
 });
 
 export const SETTLED: Schema<Settled> = object({

@@ -22,7 +22,7 @@ const CALLS: Record<
     (client) => client.submit({ text: "tasks: {}", file: "p", directory: "/w" }),
     ["submit", { text: "tasks: {}", file: "p", directory: "/w" }],
   ],
-  runs: [(client) => client.runs(), ["runs"]],
+  runs: [(client) => client.runs({ before: "r1" }), ["runs", { limit: 100, before: "r1" }]],
   status: [(client) => client.status(), ["status", "last"]],
   outcome: [(client) => client.await("r1", 5), ["await", "r1", 5]],
   why: [(client) => client.why(undefined, "build [a/b]?"), ["why", "last", "build [a/b]?"]],

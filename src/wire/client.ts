@@ -12,6 +12,7 @@ import type {
   EVENTS,
   FAIL,
   JOIN,
+  LIST,
   OF_TASK,
   PAUSE,
   PROGRESS,
@@ -21,14 +22,13 @@ import type {
   SUBMIT,
   TOKEN,
 } from "./messages.ts";
-import { socketPath } from "./place.ts";
 import type { Asking, Params, Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
 import type { Caller, EventReply, IssuedToken, Service, TokenReply, Wake } from "./service.ts";
 import { openTransport, type Where } from "./transport.ts";
 
 /** A state directory, the path of a socket, or an address with a token. */
-export type DaemonPlace = Where | { readonly state: string };
+export type DaemonPlace = Where;
 
 export interface ConnectOptions {
   /** Who calls, as the ledger names it. Over TCP the token says that instead. */
@@ -45,7 +45,7 @@ type Asks<Name extends keyof Service, S> = (request: Asking<S>, call?: Call) => 
 export interface Client extends AsyncDisposable {
   info(call?: Call): Answer<"info">;
   submit: Asks<"submit", typeof SUBMIT>;
-  runs(call?: Call): Answer<"runs">;
+  runs(request?: Asking<typeof LIST>, call?: Call): Answer<"runs">;
   /** The newest run when none is named. */
   status(run?: string, call?: Call): Answer<"status">;
   why(run: string | undefined, task: string, call?: Call): Answer<"why">;
@@ -97,8 +97,7 @@ const NEWEST = "last";
 
 /** Nothing is sent before the first call, which is the one to say when no daemon is there. */
 export function connect(place: DaemonPlace, options: ConnectOptions = {}): Client {
-  const where = "state" in place ? { socket: socketPath(place.state) } : place;
-  const transport = openTransport(where, options.by);
+  const transport = openTransport(place, options.by);
   const { clock = systemClock() } = options;
 
   /** Asks for what a route answers. What the route takes goes into the query of a GET, and into the body of a POST. */
@@ -117,7 +116,7 @@ export function connect(place: DaemonPlace, options: ConnectOptions = {}): Clien
       patience: PATIENCE + (route.waits && typeof waitMs === "number" ? waitMs : 0),
       signal: call?.signal,
       ...(route.method === "POST" && { body: JSON.stringify(request) }),
-      ...(call?.by !== undefined && { headers: { "rota-by": encodeURIComponent(call.by) } }),
+      by: call?.by,
     });
     return answer as Promise<A>;
   }
@@ -135,7 +134,7 @@ export function connect(place: DaemonPlace, options: ConnectOptions = {}): Clien
   const client: Client = {
     info: looks(ROUTES.info),
     submit: asks(ROUTES.submit),
-    runs: looks(ROUTES.runs),
+    runs: (request = {}, call?) => ask(ROUTES.runs, {}, request, call),
     status: (run = NEWEST, call?) => ask(ROUTES.status, { run }, {}, call),
     why: (run = NEWEST, task, call?) => ask(ROUTES.why, { run, task }, {}, call),
     await: (run, waitMs, call) => ask(ROUTES.outcome, { run }, { waitMs }, call),

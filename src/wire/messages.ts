@@ -116,6 +116,11 @@ export const EDIT = object({
 export type EditRequest = Infer<typeof EDIT>;
 export const AWAIT = object({ waitMs: wait() });
 export type AwaitRequest = Infer<typeof AWAIT>;
+export const LIST = object({
+  limit: integer({ min: 1, max: 10_000 }).default(100).describe("No more runs than this."),
+  before: runName().optional().describe("Only runs that were submitted before this one: the last of the page before."),
+});
+export type ListRequest = Infer<typeof LIST>;
 export const EVENTS = object({
   run: runName().optional(),
   task: taskName().optional(),

@@ -33,6 +33,7 @@ import {
   FAIL,
   HEARTBEAT,
   JOIN,
+  LIST,
   OF_TASK,
   PAUSE,
   PROGRESS,
@@ -57,9 +58,10 @@ const runs = {
   runs: get("/v1/runs", {
     scope: "read",
     summary: "List the runs",
-    answers: "All runs, oldest first.",
+    answers: "The runs, newest first, a page at a time.",
+    request: LIST,
     answer: RUNS,
-    call: ({ service }) => service.runs(),
+    call: ({ service }, _, request) => service.runs(request),
   }),
   status: get("/v1/runs/{run}", {
     scope: "read",

@@ -19,6 +19,7 @@ import type {
   FailRequest,
   JoinRequest,
   LeaseRequest,
+  ListRequest,
   PauseRequest,
   ProgressRequest,
   ReleaseRequest,
@@ -68,7 +69,8 @@ export interface LeaseReply {
   readonly task: string;
   readonly fence: number;
   readonly deadline: string;
-  readonly stop?: { readonly kind: string; readonly why?: string };
+  /** `by`: when it is ended from here, where that is not the deadline of the lease. */
+  readonly stop?: { readonly kind: string; readonly why?: string; readonly by?: string };
 }
 /** What a report that ended a lease has led to. */
 export interface Settled {
@@ -170,7 +172,8 @@ export interface Done {
 export interface Service {
   info(): Promise<DaemonInfo>;
   submit(request: SubmitRequest, caller: Caller): Promise<Submitted>;
-  runs(): Promise<readonly RunSummary[]>;
+  /** The newest first. */
+  runs(request: ListRequest): Promise<readonly RunSummary[]>;
   /** As `rota status --json` prints it. */
   status(run: string | undefined): Promise<unknown>;
   /** As `rota why --json` prints it. */

@@ -1,26 +1,20 @@
-/** Requests over HTTP and their answers: JSON there, JSON back, refusals as the errors they were on the other side. */
+/**
+ * Calls and their answers: JSON there, JSON back, refusals as the errors they were on the other side. Over HTTP; whoever asks more than
+ * once has a channel opened, where there is one to be had.
+ */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { USER_ERRORS, UserError, type UserErrorCode } from "../domain/errors.ts";
+import { type Ask, reasonOf } from "./ask.ts";
+import { ANSWER_MAX, BrokenChannel, type Channel, notOurs, openChannel } from "./channel.ts";
+import { type AnswerLine, LINE_MAX } from "./frames.ts";
 import { Agent, request as open } from "./node-http.ts";
-import { socketAddress } from "./place.ts";
-import type { Method } from "./route.ts";
+import { daemonSocket, socketAddress } from "./place.ts";
 
-/** Where a daemon is: the path of its socket, or its address with a token. */
+/** Where a daemon is: its state directory, the path of its socket, or its address with a token. */
 export type Where =
-  | { readonly socket: string; readonly url?: never; readonly token?: never }
-  | { readonly url: string; readonly token: string; readonly socket?: never };
-
-export interface Ask {
-  readonly method: Method;
-  readonly path: string;
-  readonly body?: string;
-  readonly signal?: AbortSignal | undefined;
-  /** Asking twice does no harm, so a connection that broke is no reason to give up. */
-  readonly repeatable: boolean;
-  /** How long the other side may be silent, in milliseconds. */
-  readonly patience: number;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+  | { readonly state: string; readonly socket?: never; readonly url?: never; readonly token?: never }
+  | { readonly socket: string; readonly state?: never; readonly url?: never; readonly token?: never }
+  | { readonly url: string; readonly token: string; readonly state?: never; readonly socket?: never };
 
 export interface Transport {
   /** The answer; nothing for "no content". */
@@ -30,27 +24,30 @@ export interface Transport {
   close(): void;
 }
 
-/** The most that is taken of an answer. */
-const ANSWER_MAX = 512 * 1024 * 1024;
-
 export function openTransport(where: Where, by: string | undefined): Transport {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64, scheduling: "lifo" });
-  const target = targetOf(where);
+  let target = targetOf(where);
   const identity: Record<string, string> = {
     host: target.authority,
     ...(where.token !== undefined && { authorization: `Bearer ${where.token}` }),
-    ...(by !== undefined && { "rota-by": encodeURIComponent(by) }),
+    ...named(by),
   };
+  const channels = new ChannelKeeper(() => {
+    const { connection, name } = targetOf(where);
+    return openChannel(connection, identity, () => silent(name));
+  });
 
   const send = (ask: Ask, answered: (answer: IncomingMessage) => void, fail: (error: Error) => void): void => {
     const { method, path, body, signal, patience } = ask;
-    const headers: Record<string, string | number> = { ...identity, ...ask.headers };
+    // Looked for again each time: a daemon that comes back may be somewhere else.
+    target = targetOf(where);
+    const headers: Record<string, string | number> = { ...identity, ...ask.headers, ...named(ask.by) };
     if (body !== undefined) {
       headers["content-type"] = "application/json";
       headers["content-length"] = Buffer.byteLength(body);
     }
     const request = open({ ...target.connection, method, path, headers, agent, timeout: patience });
-    const abort = (): void => void request.destroy(aborted(signal));
+    const abort = (): void => void request.destroy(reasonOf(signal));
     request.once("response", answered);
     request.once("timeout", () => request.destroy(silent(target.name)));
     request.once("error", (error: NodeJS.ErrnoException) => {
@@ -66,6 +63,15 @@ export function openTransport(where: Where, by: string | undefined): Transport {
 
   return {
     async ask(ask) {
+      const channel = isSmall(ask) ? channels.get() : undefined;
+      if (channel !== undefined) {
+        const answer = await channel.ask(ask).catch((error: unknown) => {
+          if (!(error instanceof BrokenChannel)) throw error;
+          if (!ask.repeatable || channels.isClosed) throw wentAway(target.name, error);
+          return undefined;
+        });
+        if (answer !== undefined) return bodyOf(answer);
+      }
       const { answer, text } = await new Promise<Gathered>((resolve, reject) => {
         send(ask, (answer) => gather(answer, target.name, (text) => resolve({ answer, text }), reject), reject);
       });
@@ -90,13 +96,62 @@ export function openTransport(where: Where, by: string | undefined): Transport {
         };
         send(ask, hear, reject);
       }),
-    close: () => agent.destroy(),
+    close() {
+      channels.close();
+      agent.destroy();
+    },
   };
 }
 
+const named = (by: string | undefined): Readonly<Record<string, string>> =>
+  by === undefined ? {} : { "rota-by": encodeURIComponent(by) };
+
+/** What surely fits into a line, however it is written; a stream needs a connection of its own. */
+const isSmall = ({ body = "", path }: Ask): boolean => (body.length + path.length) * 3 < LINE_MAX / 2;
+
+/** The channel of a transport. A program that asks one thing has no use for one: it is opened at the second call. */
+class ChannelKeeper {
+  readonly #open: () => Promise<Channel | undefined>;
+  #channel: Channel | undefined;
+  #calls = 0;
+  #state: "none" | "opening" | "closed" | undefined;
+
+  constructor(open: () => Promise<Channel | undefined>) {
+    this.#open = open;
+  }
+
+  get isClosed(): boolean {
+    return this.#state === "closed";
+  }
+
+  /** The channel, when there is one; else one is opened for those who come later. */
+  get(): Channel | undefined {
+    if (this.#channel?.isOpen === true) return this.#channel;
+    this.#channel = undefined;
+    if (++this.#calls > 1 && this.#state === undefined) void this.#begin();
+    return undefined;
+  }
+
+  close(): void {
+    this.#state = "closed";
+    this.#channel?.close();
+  }
+
+  async #begin(): Promise<void> {
+    this.#state = "opening";
+    // Where nobody answers, the calls themselves say so; where nobody knows of channels, none is asked for again.
+    const channel = await this.#open().catch(() => null);
+    if (this.isClosed) return channel?.close();
+    this.#state = channel === undefined ? "none" : undefined;
+    this.#calls = 0;
+    this.#channel = channel ?? undefined;
+  }
+}
+
 function targetOf(where: Where): { connection: object; authority: string; name: string } {
-  if (where.socket !== undefined) {
-    return { connection: { socketPath: socketAddress(where.socket) }, authority: "localhost", name: where.socket };
+  if (where.url === undefined) {
+    const socket = where.socket ?? daemonSocket(where.state);
+    return { connection: { socketPath: socketAddress(socket) }, authority: "localhost", name: socket };
   }
   const url = URL.parse(where.url);
   if (url === null || url.protocol !== "http:") {
@@ -135,13 +190,17 @@ function read(status: number, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UserError("DAEMON_FAILED", "What answers there is not a daemon of Rota");
+    throw notOurs();
   }
 }
 
+function bodyOf({ status, body }: AnswerLine): unknown {
+  if (status === 204 || status === 200) return body;
+  throw refusalOf(status, errorOf(body));
+}
+
 /** The error as it was on the other side. A code that is not known here, from a newer daemon, keeps its message. */
-function refusalIn(status: number, text: string): UserError {
-  const { code, message, hint, diagnostics } = errorIn(text);
+function refusalOf(status: number, { code, message, hint, diagnostics }: Readonly<Record<string, unknown>>): UserError {
   if (typeof code !== "string" || typeof message !== "string") {
     return new UserError("DAEMON_FAILED", `The daemon answered with status ${status}`);
   }
@@ -152,14 +211,16 @@ function refusalIn(status: number, text: string): UserError {
   });
 }
 
-function errorIn(text: string): Readonly<Record<string, unknown>> {
+function refusalIn(status: number, text: string): UserError {
   try {
-    const { error } = JSON.parse(text) as { readonly error?: Readonly<Record<string, unknown>> };
-    return error ?? {};
+    return refusalOf(status, errorOf(JSON.parse(text)));
   } catch {
-    return {};
+    return refusalOf(status, {});
   }
 }
+
+const errorOf = (body: unknown): Readonly<Record<string, unknown>> =>
+  (body as { readonly error?: Readonly<Record<string, unknown>> } | undefined)?.error ?? {};
 
 /** The other side closed an idle connection at the very moment it was used again: nothing was answered, and a new one may do. */
 const brokeBefore = (request: ClientRequest, { code }: NodeJS.ErrnoException): boolean =>
@@ -167,8 +228,8 @@ const brokeBefore = (request: ClientRequest, { code }: NodeJS.ErrnoException): b
 
 const silent = (name: string): UserError => new UserError("DAEMON_MISSING", `The daemon at ${name} does not answer`);
 
-const aborted = (signal: AbortSignal | undefined): Error =>
-  signal?.reason instanceof Error ? signal.reason : new DOMException("The call was given up", "AbortError");
+const wentAway = (name: string, cause: unknown): UserError =>
+  new UserError("DAEMON_STOPPING", `The daemon at ${name} went away`, { cause });
 
 function asUserError(error: NodeJS.ErrnoException, name: string): Error {
   switch (error.code) {
@@ -186,7 +247,7 @@ function asUserError(error: NodeJS.ErrnoException, name: string): Error {
       });
     case "ECONNRESET":
     case "EPIPE":
-      return new UserError("DAEMON_STOPPING", `The daemon at ${name} went away`, { cause: error });
+      return wentAway(name, error);
     default:
       return error;
   }

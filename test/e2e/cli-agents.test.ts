@@ -244,6 +244,19 @@ describe("a holder that is to stop", () => {
     expect(await place.says(["fail", "write", "--kind", "cancelled"])).toMatch(/is cancelled\.\n$/);
   });
 
+  test("because its time is up hears by when, and may still complete it", async () => {
+    const place = await served();
+    await place.submit("  write: { pool: writers, prompt: Write it, timeout: { soft: 200ms, hard: 1h } }\n");
+    await place.says(["claim", "--session", await joined(place)]);
+    await place.says(["start", "write"]);
+    const told = await place.start(["heartbeat", "write", "--every", "100ms"]).ended;
+    expect(told).toMatchObject({ code: 3, err: "" });
+    expect(told.out).toMatch(
+      /^Stop working on write: its time is up\. Before \d\d:\d\d:\d\d, report with: rota complete write, or rota fail write --kind timeout\n$/,
+    );
+    expect(await place.says(["complete", "write"])).toMatch(/is succeeded\.\n$/);
+  });
+
   test("hears it from a heartbeat that goes on by itself, which ends with the task otherwise", async () => {
     const place = await served();
     await place.submit(TWO);

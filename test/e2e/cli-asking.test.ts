@@ -63,11 +63,15 @@ describe("cancel", () => {
     );
     const run = running(cwd);
     await Promise.all([begun(cwd, "long"), begun(cwd, "other")]);
-    const said = await rota(["cancel", "long", "--json"], { cwd });
+    const said = await rota(["cancel", "long", "--why", "enough", "--json"], { cwd });
     expect(JSON.parse(said.out)).toMatchObject({ request: "cancel", task: "long", answer: "done", scheduler: true });
     writeFileSync(join(cwd, "go"), "");
     await run.ended;
     expect(await status(cwd)).toMatchObject({ tasks: { cancelled: 1, skipped: 1, succeeded: 1 } });
+    expect((await rota(["why", "long"], { cwd })).out).toMatch(
+      /^⊘ long was cancelled \w+ ago, asked by mo: enough\.\n/,
+    );
+    expect((await rota(["why", "next"], { cwd })).out).toContain("\n  rota why long  what happened there\n");
   });
 
   test("is done at once when no scheduler lives, and ends what a dead one left running", async () => {
@@ -92,6 +96,24 @@ describe("cancel", () => {
     expect((await rota(["cancel", "quick"], { cwd })).code).toBe(2);
     expect((await rota(["cancel", "quik"], { cwd })).err).toMatch(/^TASK_UNKNOWN: .*Did you mean "quick"\?/);
   });
+});
+
+test("a run ends what a dead scheduler left of another, says so, and how to go on with it", async () => {
+  const cwd = planned("  long: { run: 'echo $$; sleep 60' }\n");
+  const run = running(cwd);
+  await begun(cwd, "long");
+  const pid = Number((await rota(["logs", "long"], { cwd })).out);
+  run.child.kill("SIGKILL");
+  await run.ended;
+  writeFileSync(join(cwd, "other.yaml"), "name: other\ntasks:\n  quick: { run: 'true' }\n");
+  const other = await startRota(["run", "other.yaml"], { cwd, env: { ROTA_GRACE: "1s" } }).ended;
+  expect(other.code).toBe(0);
+  expect(other.err).toMatch(
+    /^Run plan-\w+ had lost its scheduler\. What still ran of it was ended \(1 task\)\. Go on with it: rota run \/.*\/plan\.yaml --resume\n$/,
+  );
+  expect(isAlive(pid)).toBe(false);
+  // It is told once.
+  expect((await startRota(["run", "other.yaml"], { cwd }).ended).err).toBe("");
 });
 
 describe("approve", () => {

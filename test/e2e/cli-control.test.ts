@@ -1,5 +1,5 @@
 /** The commands with which people step in, against a real daemon: submit, hold, drain, change, cancel, try again. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { connect } from "../../src/wire/client.ts";
@@ -32,6 +32,30 @@ describe("submit", () => {
     await until("it ran", async () => existsSync(join(place.cwd, "done")));
   });
 
+  test("finds a daemon whose socket is elsewhere, and no other that has the same one later", async () => {
+    const [place, other] = [unserved(), unserved()];
+    const note = join(place.cwd, ".rota", "socket.json");
+    const daemon = await place.serve("--socket", "else.sock");
+    expect(statSync(note).mode & 0o777).toBe(0o600);
+    const run = await place.submit(POOLED);
+    daemon.child.kill("SIGTERM");
+    await daemon.ended;
+    expect(existsSync(note)).toBe(false);
+    // One that dies leaves its note, and somebody else takes the socket.
+    await place.serve("--socket", "else.sock");
+    await place.kill();
+    expect(existsSync(note)).toBe(true);
+    await other.serve("--socket", join(place.cwd, "else.sock"));
+    expect(await place.rota(["submit", "plan.yaml"])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`DAEMON_MISSING: There is no daemon at ${join(place.cwd, ".rota", "rota.sock")}`),
+    });
+    await other.kill();
+    await place.serve();
+    expect(existsSync(note)).toBe(false);
+    expect(await place.submit(POOLED)).not.toBe(run);
+  });
+
   test("under one key is submitted once", async () => {
     const place = await served();
     const run = await place.submit(POOLED, "--key", "k1");
@@ -50,6 +74,14 @@ describe("submit", () => {
     const said = await spawnRota(["submit", "plan.yaml", "--wait", "--json"], { cwd: place.cwd });
     expect(said).toMatchObject({ code, err: "" });
     expect(JSON.parse(said.out)).toMatchObject({ outcome, tasks: { total: tasks.split("\n").length - 1 } });
+  });
+
+  test("on a closed gate says what opens it, and leaves the rest to the daemon", async () => {
+    const place = await served();
+    writeFileSync(join(place.cwd, "plan.yaml"), "name: plan\ntasks:\n  a: { run: 'true', gate: Really? }\n");
+    const { out } = await spawnRota(["submit", "plan.yaml", "--wait"], { cwd: place.cwd });
+    expect(out).toContain("rota approve a");
+    expect(out).not.toContain("--resume");
   });
 
   test("shows what happens while it waits, across a daemon that is killed and comes back", async () => {
@@ -302,10 +334,10 @@ test("tokens are issued once, listed without their secrets, and revoked", async 
   );
 });
 
-test("a daemon on a socket of its own is found by it", async () => {
+test("a daemon on a socket of its own is found by it, and by its state directory", async () => {
   const place = unserved();
   await place.serve("--socket", "else.sock");
-  expect((await place.rota(["workers"])).err).toMatch(/^DAEMON_MISSING/);
+  expect((await place.rota(["workers"])).code).toBe(0);
   expect((await place.rota(["workers", "--socket", "else.sock"])).code).toBe(0);
   expect((await place.rota(["workers"], { ROTA_SOCKET: join(place.cwd, "else.sock") })).code).toBe(0);
 });

@@ -8,7 +8,7 @@ import type { TaskSpec } from "../../src/domain/spec.ts";
 import { instant, millis, seconds } from "../../src/domain/time.ts";
 import { hostName } from "../../src/effects/machine.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { manifest, task } from "../rig/builders.ts";
+import { exit, manifest, success, task } from "../rig/builders.ts";
 import { fakeTerminal, freshDir, rota } from "../rig/cli.ts";
 import { openRig, type Rig } from "../rig/rig.ts";
 
@@ -53,11 +53,12 @@ const SPECS = [
 async function failedRun(): Promise<Scene> {
   const scene = await openScene(SPECS);
   const { rig } = scene;
+  const durationMs = seconds(2);
   const step = async (name: string, end: "succeeds" | "fails"): Promise<void> => {
     rig.machine.at(name).starts();
     await rig.clock.settle();
-    await rig.clock.advance(seconds(2));
-    rig.machine.at(name)[end]();
+    await rig.clock.advance(durationMs);
+    rig.machine.at(name).ends(end === "fails" ? { ...exit(1), durationMs } : { ...success, durationMs });
     await rig.clock.settle();
   };
   await step("fetch", "succeeds");
@@ -81,7 +82,7 @@ describe("status", () => {
         2 done · 1 failed · 1 skipped
 
       Failed
-        ✖ build  exit code 1 after 5ms, attempt 2, 1 skipped  ~/.rota/logs/release-abc…
+        ✖ build  exit code 1 after 2s, attempt 2, 1 skipped  ~/.rota/logs/release-abc1…
 
       Next
         rota logs build  what it said

@@ -46,7 +46,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   "with a plan": {
     plan: SMALL,
     begin: "touch ready",
-    commands: ["run", "status", "why", "timeline", "events", "logs", "retry"],
+    commands: ["run", "status", "why", "timeline", "events", "logs", "retry", "prune"],
     before: { retry: "rm ready; rota run plan.yaml || touch ready" },
   },
   "with a daemon that was just started": {

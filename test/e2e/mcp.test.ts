@@ -118,7 +118,7 @@ test("without a daemon the agent is told so, and goes on once there is one", asy
   const { refusal, call } = await agent(dir);
   expect(await refusal("status")).toMatch(/^DAEMON_MISSING: .*rota serve/s);
   await daemon(dir);
-  expect(await call("status")).toMatchObject({ runs_total: 0 });
+  expect(await call("status")).toMatchObject({ runs: [] });
 });
 
 describe.each(["legacy", "auto"] as const)("over HTTP, as %s", (mode) => {

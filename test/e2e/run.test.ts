@@ -105,7 +105,14 @@ describe("how a run ends", () => {
     expect(lastJson<Summary>(await place.rota(["run", "plan.json", "--resume", "--json"]))).toMatchObject({
       outcome: "deadlock",
     });
-    expect((await place.rota(["approve", "ship"])).code).toBe(0);
+    expect((await place.rota(["approve", "ship", "--why", "green"])).code).toBe(0);
+    // Nobody is there to do it, so it is kept, and whoever looks is told so.
+    const asked = [{ kind: "approve", task: "ship", by: expect.any(String), why: "green", at: expect.any(String) }];
+    expect(lastJson<object>(await place.rota(["why", "ship", "--json"]))).toMatchObject({ reason: "gate", asked });
+    expect(lastJson<object>(await place.rota(["status", "--json"]))).toMatchObject({ asked });
+    const status = await place.rota(["status"]);
+    expect(status.out).toMatch(/Asked for.*approve ship.*green.*rota run .*--resume/s);
+    expect(status.out).not.toContain("rota approve");
     const resumed = await place.rota(["run", "plan.json", "--resume", "--json"]);
     expect(resumed.code).toBe(0);
     expect(lastJson<Summary>(resumed)).toMatchObject({ outcome: "succeeded", attempts: 3 });

@@ -164,6 +164,13 @@ describe("what if", () => {
     ]);
   });
 
+  test("says what would stand still with nothing at all of something", async () => {
+    const task = "{ run: 'true', resources: { claude: 1 } }";
+    const { simulate } = scene(`name: p\nresources: { claude: 2 }\ntasks:\n  a: ${task}\n  b: ${task}\n  c: ${task}\n`);
+    const { out } = await simulate("--what-if", "claude=0");
+    expect(out).toContain("\n  claude=0: a asks for 1 claude but there is none (and 2 more tasks cannot start)\n");
+  });
+
   test("refuses what the plan does not know, before anything is worked out", async () => {
     const { simulate } = scene();
     const { code, err } = await simulate("--what-if", "claud=3");
@@ -213,7 +220,7 @@ tasks:
 
       ○ big   asks for 1000TiB memory but there is only 8GiB  behind it: after
       ○ odd   no worker has wings
-      ○ typo  asks for 1 claud but there is only 0
+      ○ typo  asks for 1 claud but there is none
 
       Use
         local/1  ████████████████████  100%  1 task

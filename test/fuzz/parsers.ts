@@ -15,11 +15,11 @@ import { parseFromSpawner, parseToSpawner } from "../../src/execute/process/mess
 import { parseAddress } from "../../src/http/address.ts";
 import { queryOf, readRequest } from "../../src/http/input.ts";
 import { Connection } from "../../src/mcp/connection.ts";
-import { LineCutter } from "../../src/mcp/lines.ts";
 import { readEdit } from "../../src/plan/edit.ts";
 import { parsePlan } from "../../src/plan/plan.ts";
 import { readFastYaml } from "../../src/plan/yaml-fast.ts";
 import { readFullYaml } from "../../src/plan/yaml-full.ts";
+import { type Line, LineCutter } from "../../src/std/lines.ts";
 import { fromLedgerRow, type LedgerRow, toLedgerRow } from "../../src/store/ledger.ts";
 import { neutralize } from "../../src/views/text.ts";
 import { eventReader, type Message } from "../../src/wire/event-stream.ts";
@@ -28,6 +28,7 @@ import { ROUTES } from "../../src/wire/routes.ts";
 import { task } from "../rig/builders.ts";
 import { ManualClock } from "../rig/clock.ts";
 import { fakeDaemon, grant } from "../rig/mcp-daemon.ts";
+import { speakLines } from "./channel.ts";
 import type { Parser } from "./driver.ts";
 import { growJson, growYaml } from "./grammar.ts";
 import { below, oneOf } from "./mutate.ts";
@@ -133,6 +134,16 @@ export const PARSERS: readonly Parser[] = [
     run: (input) => parseAddress(input.toString()),
   },
   { name: "mcp", seeds: MCP_SEEDS(), grow: growJson, run: speakMcp },
+  {
+    name: "channel",
+    seeds: [
+      '{"id":1,"method":"POST","path":"/v1/claims","body":{"session":"s1"}}\n{"id":2,"method":"GET","path":"/v1/daemon"}\n',
+      '{"id":1,"method":"POST","path":"/v1/claims","body":{"session":"s1","waitMs":50}}\n{"id":1,"cancel":true}\n',
+      '{"id":3,"method":"GET","path":"/v1/runs/last?x=1","by":"mo"}\n',
+    ],
+    grow: growJson,
+    run: (input, random) => speakLines(pieces(input, () => random.next())),
+  },
   { name: "lines", seeds: ["a\nb\n", "\n\n", "{}\n"], run: cutLines },
   {
     name: "log",
@@ -239,9 +250,10 @@ const pieces = function* (input: Buffer, next: () => number): Generator<Buffer> 
 function cutLines(input: Buffer, random: { next(): number }): void {
   const whole = new LineCutter(1_000);
   const parts = new LineCutter(1_000);
-  const expected = [...whole.push(input), ...whole.end()];
-  const found = [...pieces(input, () => random.next())].flatMap((piece) => [...parts.push(piece)]);
-  deepStrictEqual([...found, ...parts.end()], expected);
+  const shown = (line: Line): unknown => ("bytes" in line ? line.bytes.toString("latin1") : line);
+  const expected = [...whole.push(input), ...whole.end()].map(shown);
+  const found = [...pieces(input, () => random.next())].flatMap((piece) => parts.push(piece).map(shown));
+  deepStrictEqual([...found, ...parts.end().map(shown)], expected);
 }
 
 async function showLog(input: Buffer, random: { next(): number }): Promise<void> {

@@ -75,7 +75,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "if (offer === undefined && this.pauses.of(run, task) === undefined) return false;",
     "if (this.pauses.of(run, task) === undefined) return false;",
   ),
-  "a pause does not hold those who wait already": bug("decide/pools.ts", "line.review(now);", ""),
+  "a pause does not hold those who wait already": bug("decide/pools.ts", "line.review(now, run);", ""),
   "a pause does not reach what depends on it": bug(
     "decide/aside.ts",
     "void todo.push(run.tasks[no] as Task)",
@@ -101,7 +101,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "files are let go when the work begins": bug(
     "decide/dispatcher.ts",
     'if (cause.kind === "edited") this.#owned(task);',
-    'if (cause.kind === "started") this.#locks.release(task);',
+    'if (cause.kind === "started") this.#commons.locks.release(task);',
   ),
   "an expired lease keeps its worker": bug(
     "decide/dispatcher.ts",

@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import { hours, later, millis } from "../../domain/time.ts";
 import type { Cycle } from "../../engine/cycle.ts";
 import { type CycleResult as EngineCycleResult, isCause, type Pending } from "../../engine/cycle-port.ts";
+import { KEYS_KEPT } from "../../store/store.ts";
 import { socketPath } from "../../wire/place.ts";
 import type { CycleResult, Service } from "../../wire/service.ts";
 import type { Config } from "../config.ts";
@@ -103,9 +104,6 @@ async function takeUp({ store, engine, executor }: Scheduler): Promise<void> {
   await executor.sweep();
   await engine.takeRequests();
 }
-
-/** How long the same key gets the same answer. */
-const KEYS_KEPT = hours(24);
 
 /** Forgets old keys, an hour or more after the last time. What cannot be forgotten now is forgotten later. */
 function forgetting({ store, clock }: Scheduler): () => void {

@@ -1,15 +1,17 @@
 /** The part of the service that only looks. */
 import { explain, waitsOf } from "../../decide/explain.ts";
+import { type Event, isTaskEvent } from "../../domain/event.ts";
 import type { Run, RunNo, RunOutcome } from "../../domain/run.ts";
 import { isHeld } from "../../domain/task.ts";
-import { later, millis } from "../../domain/time.ts";
+import { type Instant, later, millis } from "../../domain/time.ts";
+import type { RunRow } from "../../store/rows.ts";
 import type { EventQuery } from "../../store/store.ts";
 import { eventJson } from "../../views/events.ts";
 import { statusJson, statusOf } from "../../views/status.ts";
 import { whyJson } from "../../views/why.ts";
 import type { EventsRequest } from "../../wire/messages.ts";
-import type { Caller, EventReply, PauseReply, Service, WorkerReply } from "../../wire/service.ts";
-import { explainTask, explainWaits, sessionGlimpses } from "../explain-run.ts";
+import type { Caller, EventReply, PauseReply, RunSummary, Service, WorkerReply } from "../../wire/service.ts";
+import { explainTask, explainWaits, sessionGlimpses, type Waits } from "../explain-run.ts";
 import { findRun, isNewest, loadRun, mustFindTask, type Reader } from "../reader.ts";
 import { type Parts, runNamed, scopeReply } from "./parts.ts";
 import { isoOf } from "./reply.ts";
@@ -38,20 +40,16 @@ export function lookOf(parts: LookParts): Look {
       ...countsOf(parts),
       last_seq: engine.world.seq,
     }),
-    runs: async () =>
-      (await store.runs()).map(({ manifest, status, tasks }) => ({
-        run: manifest.id,
-        name: manifest.name,
-        state: status.state,
-        ...(status.state === "finished" && { outcome: status.outcome }),
-        ...(status.state === "stalled" && { outcome: "deadlock" as const }),
-        tasks,
-      })),
+    runs: async ({ limit, before }) => {
+      const earlier = before === undefined ? {} : { before: (await findRun(scheduler, before)).no };
+      return (await store.runs({ newest: limit, ...earlier })).toReversed().map(summaryOf);
+    },
     status: (name) => status(parts, reader, name),
     why: async (name, id) => {
       const run = await runNamed(parts, name);
       const task = mustFindTask(run, id);
-      const isLive = engine.world.run(run.no) === run;
+      // Who had it cancelled is in the ledger alone.
+      const isLive = engine.world.run(run.no) === run && task.status.state !== "cancelled";
       return whyJson(isLive ? explain(engine.pools, run, task, clock.now()) : await explainTask(reader, run, task));
     },
     await: (name, waitMs, caller) => awaitRun(parts, name, waitMs, caller),
@@ -65,6 +63,15 @@ export function lookOf(parts: LookParts): Look {
     workers: async () => [...localWorkers(parts), ...sessionWorkers(parts)],
   };
 }
+
+const summaryOf = ({ manifest, status, tasks }: RunRow): RunSummary => ({
+  run: manifest.id,
+  name: manifest.name,
+  state: status.state,
+  ...(status.state === "finished" && { outcome: status.outcome }),
+  ...(status.state === "stalled" && { outcome: "deadlock" as const }),
+  tasks,
+});
 
 /** What the daemon reads is what it has written: the same views as those of a process that only looks. */
 function readerOf({ scheduler, state }: LookParts): Reader {
@@ -85,14 +92,8 @@ async function status({ scheduler, state }: LookParts, reader: Reader, name: str
   const live = engine.world.run(row.no);
   const run = live ?? (await loadRun(scheduler, row));
   const now = clock.now();
-  const waits =
-    live === undefined
-      ? await explainWaits(reader, run)
-      : {
-          waitOf: waitsOf(engine.pools, run, now),
-          resources: resourcesOf(scheduler.engine, run),
-          sessions: sessionGlimpses(engine.world, engine.pools),
-        };
+  const isKnown = live !== undefined || run.status.state === "finished";
+  const waits = isKnown ? knownWaits(scheduler, run, now) : await explainWaits(reader, run);
   const owner = await reader.owner();
   return statusJson(
     statusOf({
@@ -108,6 +109,13 @@ async function status({ scheduler, state }: LookParts, reader: Reader, name: str
     }),
   );
 }
+
+/** As the scheduler itself knows it. Where everything has ended nothing waits, and nobody else need be asked about. */
+const knownWaits = ({ engine }: Parts["scheduler"], run: Run, now: Instant): Waits => ({
+  waitOf: run.status.state === "finished" ? () => undefined : waitsOf(engine.pools, run, now),
+  resources: resourcesOf(engine, run),
+  sessions: sessionGlimpses(engine.world, engine.pools),
+});
 
 function resourcesOf({ dispatcher }: Parts["scheduler"]["engine"], { no }: Run) {
   const own = `${no}:`;
@@ -185,7 +193,10 @@ async function follow(
     pending = true;
     ring();
   };
-  const stopListening = engine.listen(wake);
+  // What is committed about others brings nothing that is asked for, and need not be read.
+  const stopListening = engine.listen((events) => {
+    if (events.some((event) => isAsked(query, event))) wake();
+  });
   signal.addEventListener("abort", wake);
   try {
     while (!signal.aborted) {
@@ -205,6 +216,9 @@ async function follow(
   }
 }
 const PAGE = 1_000;
+
+const isAsked = ({ run, task }: EventQuery, event: Event): boolean =>
+  (run === undefined || event.run === run) && (task === undefined || (isTaskEvent(event) && event.task === task));
 
 /** Runs for the names in their events, the last few of them. */
 class Names {

@@ -1,7 +1,7 @@
 /** What the engine knows, in the words of the API. */
 import { resolve } from "node:path";
 import { type Held, isHeld } from "../../domain/task.ts";
-import type { Instant } from "../../domain/time.ts";
+import { type Instant, later } from "../../domain/time.ts";
 import type { Granted } from "../../engine/desk.ts";
 import type { Heard } from "../../engine/leases.ts";
 import type { Grant, LeaseReply, Settled } from "../../wire/service.ts";
@@ -38,14 +38,16 @@ export function grantReply({ run, task, fence, token, deadline, ttl }: Granted):
 }
 
 export function leaseReply({ run, task, held }: Heard): LeaseReply {
-  const { lease, stopping } = held as Held;
+  const { lease, stopping, since } = held as Held;
   const why = stopping?.kind === "cancelled" && stopping.asked.why !== undefined ? { why: stopping.asked.why } : {};
+  // After the soft limit of its time comes the hard one.
+  const by = stopping?.kind === "timeout" ? { by: isoOf(later(since, task.spec.timeout.hard)) } : {};
   return {
     run: run.manifest.id,
     task: task.spec.id,
     fence: lease.fence,
     deadline: isoOf(lease.deadline),
-    ...(stopping && { stop: { kind: stopping.kind, ...why } }),
+    ...(stopping && { stop: { kind: stopping.kind, ...why, ...by } }),
   };
 }
 

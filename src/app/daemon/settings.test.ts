@@ -1,53 +1,7 @@
 /** Every setting of pools and sessions changes what happens: from what a user writes to what the daemon does. */
 import { describe, expect, test } from "vitest";
-import { freshDir } from "../../../test/rig/cli.ts";
-import { openRig, type Rig } from "../../../test/rig/rig.ts";
+import { CALLER, type Desk, openDesk } from "../../../test/rig/desk.ts";
 import type { Service } from "../../wire/service.ts";
-import { loadConfig } from "../config.ts";
-import { engineOptions } from "../scheduler.ts";
-import { stateDir } from "../state.ts";
-import { daemonOf } from "./daemon.ts";
-
-const CALLER = { by: "mo" };
-
-interface Desk {
-  readonly rig: Rig;
-  readonly service: Service;
-  /** Commands that were called, with what they were told. */
-  readonly calls: readonly string[];
-  says(): readonly string[];
-  answer<T>(promise: Promise<T>): Promise<T>;
-}
-
-async function openDesk(env: Readonly<Record<string, string>> = {}): Promise<Desk> {
-  const cwd = freshDir();
-  const { values: config } = await loadConfig({ cwd, env, flags: {} });
-  const rig = await openRig({ ...engineOptions(config), workers: 1 });
-  const scheduler = {
-    engine: rig.engine,
-    store: rig.store,
-    executor: rig.machine.executor(),
-    clock: rig.clock,
-    secrets: { token: () => "token", seed: () => 1, suffix: () => "abc" },
-    [Symbol.asyncDispose]: async () => {},
-  };
-  const calls: string[] = [];
-  const { service } = daemonOf(scheduler, {
-    state: stateDir(cwd),
-    config,
-    command: "test",
-    environment: {},
-    version: "0",
-    call: async (command, told) => void calls.push(`${command.join(" ")} ${told["ROTA_TASK"]}`),
-  });
-  return {
-    rig,
-    service,
-    calls,
-    says: () => rig.told.map(({ kind }) => kind),
-    answer: (promise) => rig.promised(promise),
-  };
-}
 
 const plan = (tasks: object): Parameters<Service["submit"]>[0] => ({
   text: JSON.stringify({ name: "plan", defaults: { pool: "agents" }, tasks }),

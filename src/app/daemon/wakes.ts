@@ -1,7 +1,7 @@
 /** How sessions are reached: those who listen are told at once; for the others there may be a command that wakes them. */
 import type { Session } from "../../domain/session.ts";
-import { later, type Millis } from "../../domain/time.ts";
-import type { Clock } from "../../effects/clock.ts";
+import { type Instant, later, type Millis, seconds } from "../../domain/time.ts";
+import type { Clock, Timer } from "../../effects/clock.ts";
 import type { Waker, WakeTarget } from "../../engine/cycle-port.ts";
 import type { Wake } from "../../wire/service.ts";
 import { isoOf } from "./reply.ts";
@@ -17,8 +17,29 @@ export interface WakesDeps {
   readonly sessionOf: (id: string) => Session | undefined;
 }
 
-/** A wake that nobody has fetched. The last one is enough: it says that there is something, and a claim finds what. */
-type Mailbox = { readonly listeners: Set<(wake: Wake) => void>; waiting: Wake | undefined };
+/** A call of a session that waits to be woken. */
+export interface Attending {
+  readonly wait: Millis;
+  readonly signal: AbortSignal | undefined;
+  /** The offer that is open for the session now. */
+  readonly offered: () => Wake | undefined;
+}
+
+interface Listener extends Attending {
+  readonly answer: (wake: Wake | undefined) => void;
+  timer?: Timer;
+}
+
+interface Mailbox {
+  readonly listeners: Set<Listener>;
+  /** A wake that nobody has fetched. The last one is enough: it says that there is something, and a claim finds what. */
+  waiting?: Wake;
+  /** What was told last. */
+  told?: { readonly wake: Wake; readonly at: Instant; readonly signal: AbortSignal | undefined };
+}
+
+/** An answer may get lost on its way, so an offer that nobody came for is told again, this much later. */
+const AGAIN = seconds(1);
 
 export class Wakes implements Waker {
   readonly #deps: WakesDeps;
@@ -39,24 +60,23 @@ export class Wakes implements Waker {
   }
 
   /** The next wake for the session, within the wait. */
-  async next(session: string, wait: Millis, signal: AbortSignal | undefined): Promise<Wake | undefined> {
+  async next(session: string, attending: Attending): Promise<Wake | undefined> {
     const { clock } = this.#deps;
+    const { wait, signal } = attending;
     const box = this.#open(session);
-    if (box.waiting !== undefined) {
-      const wake = box.waiting;
-      box.waiting = undefined;
-      return wake;
-    }
     const found = Promise.withResolvers<Wake | undefined>();
+    const listener: Listener = { ...attending, answer: found.resolve };
     const timer = clock.at(later(clock.now(), wait), () => found.resolve(undefined));
     const giveUp = (): void => found.resolve(undefined);
     signal?.addEventListener("abort", giveUp);
+    box.listeners.add(listener);
     if (signal?.aborted === true) giveUp();
-    box.listeners.add(found.resolve);
+    else this.#look(box, listener);
     try {
       return await found.promise;
     } finally {
-      box.listeners.delete(found.resolve);
+      box.listeners.delete(listener);
+      listener.timer?.cancel();
       timer.cancel();
       signal?.removeEventListener("abort", giveUp);
     }
@@ -72,21 +92,49 @@ export class Wakes implements Waker {
   }
 
   async #one(target: WakeTarget): Promise<Error | undefined> {
-    const { session, run, task, until, reason } = target;
-    const title = task.spec.title === undefined ? {} : { title: task.spec.title };
-    const wake: Wake = { run: run.manifest.id, task: task.spec.id, until: isoOf(until), reason, ...title };
+    const { session, reason } = target;
+    const wake = wakeOf(target);
     const box = this.#boxes.get(session);
     const [first] = box?.listeners ?? [];
-    if (first !== undefined) {
-      first(wake);
+    if (box !== undefined && first !== undefined) {
+      this.#tell(box, first, wake);
       return undefined;
     }
+    // Whoever asked while the offer was being written down has found it already.
+    if (box?.told !== undefined && isSame(box.told.wake, wake)) return undefined;
     const known = this.#deps.sessionOf(session);
     const hook = known && this.#deps.hookOf(known.profile.pool);
     if (hook !== undefined) return this.#callHook(hook, target);
     if (box === undefined) return new Error("there is no way to reach it");
-    box.waiting = wake;
+    // An offer is found by whoever asks; what is kept for nobody is not.
+    if (reason === "fan-out") box.waiting = wake;
     return undefined;
+  }
+
+  /** Tells the listener what there is for it already, now or when it is time to tell it again. */
+  #look(box: Mailbox, listener: Listener): void {
+    const { clock } = this.#deps;
+    const { signal, offered } = listener;
+    const { waiting, told } = box;
+    delete box.waiting;
+    const wake = waiting ?? offered();
+    if (wake === undefined) return;
+    if (told === undefined || !isSame(told.wake, wake)) return this.#tell(box, listener, wake);
+    // A stream that is still open has got what it was sent.
+    if (signal !== undefined && signal === told.signal) return;
+    const due = later(told.at, AGAIN);
+    if (due <= clock.now()) return this.#tell(box, listener, wake);
+    listener.timer?.cancel();
+    listener.timer = clock.at(due, () => this.#look(box, listener));
+  }
+
+  /** One listener is enough. The others hear of it too if nobody comes: the first may be one whose caller is long gone. */
+  #tell(box: Mailbox, listener: Listener, wake: Wake): void {
+    const { signal, answer } = listener;
+    box.told = { wake, at: this.#deps.clock.now(), signal };
+    box.listeners.delete(listener);
+    answer(wake);
+    for (const other of box.listeners) this.#look(box, other);
   }
 
   async #callHook(hook: readonly string[], { session, run, task }: WakeTarget): Promise<Error | undefined> {
@@ -100,8 +148,16 @@ export class Wakes implements Waker {
   }
 
   #open(session: string): Mailbox {
-    const known = this.#boxes.get(session) ?? { listeners: new Set(), waiting: undefined };
+    const known = this.#boxes.get(session) ?? { listeners: new Set() };
     this.#boxes.set(session, known);
     return known;
   }
 }
+
+/** What a session is told of what it was woken for. */
+export function wakeOf({ run, task, until, reason }: Omit<WakeTarget, "session">): Wake {
+  const title = task.spec.title === undefined ? {} : { title: task.spec.title };
+  return { run: run.manifest.id, task: task.spec.id, until: isoOf(until), reason, ...title };
+}
+
+const isSame = (a: Wake, b: Wake): boolean => a.run === b.run && a.task === b.task && a.until === b.until;

@@ -6,11 +6,11 @@ import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/ses
 import { isHeld } from "../../domain/task.ts";
 import { type Millis, millis } from "../../domain/time.ts";
 import type { FailRequest, JoinRequest, LeaseRequest } from "../../wire/messages.ts";
-import type { Service, SessionReply } from "../../wire/service.ts";
+import type { Service, SessionReply, Wake } from "../../wire/service.ts";
 import { findRun } from "../reader.ts";
 import type { Parts } from "./parts.ts";
 import { grantReply, isoOf, leaseReply, settledReply } from "./reply.ts";
-import type { Wakes } from "./wakes.ts";
+import { type Wakes, wakeOf } from "./wakes.ts";
 
 type Work = Pick<
   Service,
@@ -55,7 +55,8 @@ export function workOf(parts: WorkParts): Work {
       const leave = reception.attend(session);
       try {
         // Whoever begins to listen may have missed something.
-        const next = wakes.next(session, millis(waitMs), signal);
+        const offered = (): Wake | undefined => openOffer(session);
+        const next = wakes.next(session, { wait: millis(waitMs), signal, offered });
         parts.nudge?.();
         return await next;
       } finally {
@@ -110,6 +111,16 @@ export function workOf(parts: WorkParts): Work {
       const suffix = tries <= TRIES_MAX ? secrets.suffix() : `${secrets.suffix()}-${tries}`;
       if (!engine.world.sessions.has(workerId(`${agent}-${suffix}`))) return suffix;
     }
+  }
+
+  /** What is kept for the session now, and was not claimed. */
+  function openOffer(session: string): Wake | undefined {
+    const { profile } = mustKnow(parts, session);
+    for (const { run, task } of engine.pools.line(profile.pool).ready.aside.offeredTo(profile.id)) {
+      const { until } = task.offer ?? {};
+      if (until !== undefined && until > clock.now()) return wakeOf({ run, task, until, reason: "offered" });
+    }
+    return undefined;
   }
 
   function outFor(_: WorkParts, { run, task }: LeaseRequest): Millis {

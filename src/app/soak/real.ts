@@ -138,8 +138,8 @@ async function submit(client: Client, place: string, no: number, random: Random)
 
 async function drained(client: Client): Promise<boolean> {
   for (const end = clock.now() + DRAIN; clock.now() < end; ) {
-    const runs = await client.runs().catch(() => undefined);
-    if (runs?.every(({ state }) => state === "finished") === true) return true;
+    const info = await client.info().catch(() => undefined);
+    if (info?.runs === 0) return true;
     await sleep(clock, millis(200));
   }
   return false;

@@ -14,6 +14,30 @@ export const CARE_COMMANDS: readonly CommandSpec[] = [
     load: () => import("../doctor.ts"),
   },
   {
+    name: "prune",
+    group: "Look after it",
+    summary: "Forget runs that ended long ago, and remove their logs",
+    details:
+      "Takes the runs, their tasks, their events and their logs away. What they have taught about how long tasks take stays, the newest run " +
+      "always does, and so does what the key of a caller from the last day leads to. Needs the state directory for itself: stop the " +
+      "daemon first. It may be stopped at any moment, and goes on when it is called again. The room in the database is used again for new runs.",
+    arguments: [],
+    options: {
+      "older-than": { kind: "span", describe: "Only runs that ended longer ago than this", fallback: "30d" },
+      keep: {
+        kind: "count",
+        value: "N",
+        describe: "The newest runs stay, however old they are: so many",
+        fallback: "1",
+      },
+      "dry-run": { kind: "flag", describe: "Say which runs would be forgotten, and change nothing" },
+      json,
+      state,
+    },
+    examples: ["rota prune --older-than 30d --dry-run", "rota prune --older-than 12h --keep 20"],
+    load: () => import("../prune.ts"),
+  },
+  {
     name: "config",
     group: "Look after it",
     summary: "Show every setting and where its value comes from",

@@ -36,7 +36,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       socket: {
         kind: "text",
         value: "PATH",
-        describe: "Where the socket is",
+        describe: "Where the socket is; who names the state directory finds it all the same",
         fallback: "rota.sock in the state directory",
         completes: "file",
       },

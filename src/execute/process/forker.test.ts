@@ -82,6 +82,15 @@ test("a log that is there already is gone on with, not replaced", async () => {
   expect(readFileSync(logOf("old"), "utf8")).toBe("before\nafter\n");
 });
 
+test("a log that cannot be made says why, and not that something is missing", async () => {
+  // Not even root may make anything there.
+  const log = "/sys/rota-logs/run/task.1.log";
+  expect(await start("true", { log }).outcome).toMatchObject({
+    kind: "spawn",
+    message: expect.stringMatching(/^cannot open the log \/sys\/.*: (EPERM|EACCES|EROFS)$/),
+  });
+});
+
 test("what is passed to a task is passed whole: line ends, quotes, and what is no Latin letter", async () => {
   const words = ["two\nlines", "tab\there", "'\"\\$", "żółć 😀", ""] as const;
   const command = { argv: ["printf", "%s|", ...words] } as const;

@@ -76,6 +76,8 @@ export class Disk {
       pauses: () => life.pass(store.pauses()),
       recall: (key) => life.pass(store.recall(key)),
       forget: (before) => life.pass(store.forget(before)),
+      prune: (runs, alive) => life.pass(store.prune(runs, alive)),
+      forgotten: () => life.pass(store.forgotten()),
       secret: (fresh) => life.pass(store.secret(fresh)),
       request: (request) => life.pass(this.#isFull ? Promise.reject(new DiskError("ENOSPC")) : store.request(request)),
       requests: () => life.pass(store.requests()),

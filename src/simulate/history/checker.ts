@@ -15,6 +15,7 @@ import { type Pause, scopeKey } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
 import type { Amounts } from "../../domain/spec.ts";
 import { LOCAL_POOL, poolOf } from "../../domain/spec.ts";
+import { type Range, Skips } from "../../std/skips.ts";
 import { checkClaim, type SeenSession } from "./claims.ts";
 import { checkEnd } from "./ends.ts";
 import { isEnded, isHeld, nameOf, type SeenRun, type SeenTask, type SubmittedPlan, seenRun } from "./seen.ts";
@@ -27,6 +28,8 @@ export interface HistoryFacts {
   readonly capacity?: Amounts;
   /** Tasks, as `run/task` in numbers, that a person changed, where the plan is known only as it is now. */
   readonly blurred?: ReadonlySet<string>;
+  /** Positions of events that were forgotten with the runs they were of. */
+  readonly forgotten?: readonly Range[];
   /** Renewals are among the events, so that deadlines are known. */
   readonly seesRenewals?: boolean;
 }
@@ -41,6 +44,7 @@ export class HistoryChecker {
   readonly #facts: HistoryFacts;
   readonly #shared: Shared;
   readonly #keys = new Set<string>();
+  readonly #skips: Skips;
   #seq = 0;
   /** Everybody who holds something from outside may have been given a whole span: the scheduler is new, or had slept. */
   forgives = false;
@@ -48,6 +52,7 @@ export class HistoryChecker {
   constructor(facts: HistoryFacts) {
     this.#facts = facts;
     this.#shared = new Shared(facts.capacity ?? {});
+    this.#skips = new Skips(facts.forgotten ?? []);
   }
 
   get seq(): number {
@@ -55,8 +60,8 @@ export class HistoryChecker {
   }
 
   add(event: Event): void {
-    if (event.kind !== "lease_renewed" && event.seq !== ++this.#seq) {
-      this.#break(event, `follows ${this.#seq - 1}`);
+    if (event.kind !== "lease_renewed") {
+      if (event.seq !== this.#skips.after(this.#seq)) this.#break(event, `follows ${this.#seq}`);
       this.#seq = event.seq;
     }
     this.#shared.hear(event.at);

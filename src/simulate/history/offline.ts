@@ -12,7 +12,7 @@ const BROKEN_MAX = 100;
 
 /** Every law that was broken, as a sentence; `capacity` is what the machine had, where that is known. */
 export async function brokenLaws(
-  store: Pick<Store, "runs" | "load" | "events">,
+  store: Pick<Store, "runs" | "load" | "events" | "forgotten">,
   capacity: Amounts = {},
 ): Promise<readonly string[]> {
   const plans = new Map<RunNo, SubmittedPlan>();
@@ -22,7 +22,12 @@ export async function brokenLaws(
   }
   const blurred = new Set<string>();
   for await (const event of eventsOf(store)) if (event.kind === "edited") blurred.add(`${event.run}/${event.task}`);
-  const checker = new HistoryChecker({ planOf: (run) => plans.get(run), capacity, blurred });
+  const checker = new HistoryChecker({
+    planOf: (run) => plans.get(run),
+    capacity,
+    blurred,
+    forgotten: await store.forgotten(),
+  });
   for await (const event of eventsOf(store)) {
     checker.add(event);
     if (checker.broken.length >= BROKEN_MAX) break;

@@ -8,6 +8,7 @@ import type { RunNo } from "../../domain/run.ts";
 import type { Session } from "../../domain/session.ts";
 import type { TaskSpec } from "../../domain/spec.ts";
 import { err, ok } from "../../std/result.ts";
+import { type Range, rangesOf } from "../../std/skips.ts";
 import { asRecorded } from "../ledger.ts";
 import type { RunRow, TaskRow } from "../rows.ts";
 import type { Batch, Owner, PendingRequest, Remembered, Store } from "../store.ts";
@@ -25,7 +26,9 @@ export function openMemoryStore(): Store {
   let epoch = 0;
   let lastRequest = 0;
   const runs = new Map<RunNo, Kept>();
-  const ledger: Event[] = [];
+  let ledger: Event[] = [];
+  let lastSeq = 0;
+  let forgotten: readonly Range[] = [];
   const requests = new Map<number, PendingRequest>();
   const sessions = new Map<WorkerId, Session>();
   const pauses = new Map<string, Pause>();
@@ -46,6 +49,7 @@ export function openMemoryStore(): Store {
     for (const row of batch.runs) (runs.get(row.no) as Kept).row = row;
     for (const { row } of batch.tasks) (runs.get(row.run) as Kept).tasks.set(row.task, row);
     for (const event of batch.events) if (isRecorded(event)) ledger.push(asRecorded(event));
+    lastSeq = ledger.at(-1)?.seq ?? lastSeq;
     for (const no of batch.requestsDone) requests.delete(no);
     for (const { plan, lessons } of batch.lessons) {
       histories.set(plan, afterLessons(histories.get(plan) ?? NO_HISTORY, lessons));
@@ -55,6 +59,14 @@ export function openMemoryStore(): Store {
       kept.specs = kept.specs.with(task, spec);
     }
     writeRegisters(batch);
+  };
+
+  /** Those of them that nobody needs any more. */
+  const forgettable = (wanted: readonly RunNo[]): ReadonlySet<RunNo> => {
+    const newest = Math.max(...runs.keys());
+    const recalled = new Set([...answers.values()].map(({ answer }) => answer.run));
+    const isOver = (no: RunNo): boolean => runs.get(no)?.row.status.state === "finished";
+    return new Set(wanted.filter((no) => isOver(no) && no !== newest && !recalled.has(no)));
   };
 
   /** Copies, since those of the World go on changing. */
@@ -92,7 +104,11 @@ export function openMemoryStore(): Store {
       if (which === undefined) return rows;
       if (which === "newest") return rows.slice(-1);
       if (which === "unfinished") return rows.filter(({ status }) => status.state !== "finished");
-      return rows.filter(({ no, manifest }) => ("id" in which ? manifest.id === which.id : no === which.no));
+      if ("no" in which) return rows.filter(({ no }) => no === which.no);
+      if ("id" in which) return rows.filter(({ manifest }) => manifest.id === which.id);
+      if ("begins" in which) return rows.filter(({ manifest }) => manifest.id.startsWith(which.begins));
+      const { newest, before = KEEPS_ALL } = which;
+      return newest === 0 ? [] : rows.filter(({ no }) => no < before).slice(-newest);
     },
     async load(no) {
       const kept = runs.get(no);
@@ -103,13 +119,13 @@ export function openMemoryStore(): Store {
     async events({ run, task, after = 0, limit = KEEPS_ALL }) {
       const asked = (event: Event): boolean =>
         (run === undefined || event.run === run) && (task === undefined || ("task" in event && event.task === task));
-      return ledger.slice(after).filter(asked).slice(0, limit);
+      return ledger.slice(placeAfter(ledger, after)).filter(asked).slice(0, limit);
     },
     async history(plan) {
       return histories.get(plan) ?? NO_HISTORY;
     },
     async lastSeq() {
-      return ledger.at(-1)?.seq ?? 0;
+      return lastSeq;
     },
     async sessions() {
       const inOrder = (a: Session, b: Session): number =>
@@ -124,6 +140,25 @@ export function openMemoryStore(): Store {
     },
     async forget(before) {
       for (const [key, { at }] of answers) if (at < before) answers.delete(key);
+    },
+    async prune(wanted, alive) {
+      if (owner !== undefined && alive(owner)) return err(owner);
+      const gone = forgettable(wanted);
+      const ids = new Set(Array.from(gone, (no) => runs.get(no)?.row.manifest.id));
+      for (const no of gone) runs.delete(no);
+      const isGone = (run: RunNo): boolean => gone.has(run);
+      const positions = ledger.filter(({ run }) => isGone(run)).map(({ seq }) => seq);
+      const before = forgotten.flatMap(({ first, last }) =>
+        Array.from({ length: last - first + 1 }, (_, at) => first + at),
+      );
+      forgotten = [...rangesOf([...before, ...positions].sort((a, b) => a - b))];
+      ledger = ledger.filter(({ run }) => !isGone(run));
+      for (const [no, { run }] of requests) if (ids.has(run)) requests.delete(no);
+      for (const [key, { scope }] of pauses) if ("run" in scope && isGone(scope.run)) pauses.delete(key);
+      return ok([...gone]);
+    },
+    async forgotten() {
+      return forgotten;
     },
     async secret(fresh) {
       secret ??= fresh;
@@ -141,4 +176,15 @@ export function openMemoryStore(): Store {
     },
     async [Symbol.asyncDispose]() {},
   };
+}
+
+/** Where in the ledger what comes after this position begins. */
+function placeAfter(ledger: readonly Event[], seq: number): number {
+  let [low, high] = [0, ledger.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ledger[middle] as Event).seq <= seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

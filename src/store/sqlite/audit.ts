@@ -1,7 +1,7 @@
 /** Looks every row over: writes the sums where there were none, and says which rows are not what was written. */
 import type { DatabaseSync } from "node:sqlite";
 import type { Row } from "./read.ts";
-import { COUNTED, type Seal, sealSum, WHOLE_LEDGER } from "./seals.ts";
+import { COUNTED, type Counted, type Seal, sealSum, WHOLE_LEDGER } from "./seals.ts";
 import { sumOf, TABLES, type Table, type Value } from "./sums.ts";
 
 interface Columns {
@@ -30,11 +30,12 @@ const COLUMNS: Readonly<Record<Table, Columns>> = {
   pause: columns("scope", "scope body"),
   answer: columns("key", "key at body"),
   seal: columns("run", "run first last versions"),
+  forgotten: columns("first", "first last"),
 };
 
 /** Writes the sums and the seals of everything that is there: for a file from before there were any. */
 export function sealEverything(db: DatabaseSync): void {
-  for (const table of TABLES) {
+  for (const table of tablesIn(db)) {
     const { key } = COLUMNS[table];
     const update = db.prepare(`update ${table} set sum = ? where ${key.map((name) => `${name} = ?`).join(" and ")}`);
     // Read whole before anything is written: what is being walked through must not change.
@@ -49,7 +50,7 @@ export function sealEverything(db: DatabaseSync): void {
 
 /** Everything that is not as it was written, in sentences, at most so many. */
 export function* audit(db: DatabaseSync): Generator<string> {
-  for (const table of TABLES) {
+  for (const table of tablesIn(db)) {
     for (const row of rowsOf(db, table)) {
       if (row["sum"] !== sumOfRow(table, row)) yield `${table} ${nameOf(table, row)} is not what was written`;
     }
@@ -69,8 +70,7 @@ function* auditSeals(db: DatabaseSync): Generator<string> {
     }
     const whose = kept.run === WHOLE_LEDGER ? "the ledger" : `run ${kept.run}`;
     if (found.last !== kept.last) yield `${whose} ends with event ${found.last}, where ${kept.last} was written`;
-    if (kept.run === WHOLE_LEDGER && eventsIn(db) !== kept.last)
-      yield `the ledger has ${eventsIn(db)} events, where ${kept.last} were written`;
+    if (kept.run === WHOLE_LEDGER) yield* auditPositions(db, kept.last);
     if (found.versions !== kept.versions)
       yield `${whose}: its tasks have gone through ${found.versions} changes, where ${kept.versions} were made`;
   }
@@ -78,12 +78,33 @@ function* auditSeals(db: DatabaseSync): Generator<string> {
     if (run > WHOLE_LEDGER) yield `the seal of run ${run} is gone`;
     else if (versions !== 0) yield `the seal of the table ${tableOf(run)} is gone`;
   }
+  for (const table of ["task", "task_spec"]) {
+    const without = `select distinct run from ${table} where run not in (select no from run)`;
+    for (const { run } of db.prepare(without).all()) yield `${table} has rows of run ${String(run)}, which is gone`;
+  }
   for (const { no, planned, found } of db.prepare(PLANNED).all() as unknown as Planned[])
     if (planned !== found) yield `run ${no} has ${found} of its ${planned} tasks`;
 }
 
-const eventsIn = (db: DatabaseSync): number =>
-  (db.prepare("select count(*) as events from ledger").get() as { events: number }).events;
+/** Every position is that of an event which is there, or of one that was forgotten. */
+function* auditPositions(db: DatabaseSync, last: number): Generator<string> {
+  const events = numberOf(db, "select count(*) as n from ledger");
+  const forgotten = isIn(db, "forgotten")
+    ? numberOf(db, "select coalesce(sum(last - first + 1), 0) as n from forgotten")
+    : 0;
+  if (events + forgotten !== last)
+    yield `the ledger has ${events} events, where ${last - forgotten} were written and not forgotten`;
+  if (forgotten > 0 && numberOf(db, BOTH) > 0) yield "events of the ledger that were forgotten are there";
+}
+
+const BOTH = "select count(*) as n from forgotten join ledger on seq >= first and seq <= last";
+
+const numberOf = (db: DatabaseSync, query: string): number => (db.prepare(query).get() as { n: number }).n;
+
+/** Who only reads may meet a file from before all of them were there. */
+const tablesIn = (db: DatabaseSync): readonly Table[] => TABLES.filter((table) => isIn(db, table));
+const isIn = (db: DatabaseSync, table: Table): boolean =>
+  db.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table) !== undefined;
 
 interface Planned {
   readonly no: number;
@@ -103,12 +124,22 @@ function sealsNeeded(db: DatabaseSync): readonly Seal[] {
        from ledger where run <> ${WHOLE_LEDGER} group by run`,
     )
     .all() as unknown as Seal[];
-  const whole = db.prepare("select coalesce(min(seq), 0) as first, coalesce(max(seq), 0) as last from ledger").get();
-  const counted = Object.entries(COUNTED).map(([table, run]) => {
-    const { total } = db.prepare(`select coalesce(sum(sum), 0) as total from ${table}`).get() as { total: number };
-    return { run, first: 0, last: 0, versions: total };
-  });
-  return [...counted, ...seals, { ...(whole as { first: number; last: number }), run: WHOLE_LEDGER, versions: 0 }];
+  const counted = (Object.keys(COUNTED) as Counted[])
+    .filter((table) => isIn(db, table))
+    .map((table) => ({
+      run: COUNTED[table],
+      first: 0,
+      last: 0,
+      versions: numberOf(db, `select coalesce(sum(sum), 0) as n from ${table}`),
+    }));
+  return [...counted, ...seals, { run: WHOLE_LEDGER, first: 0, last: lastIn(db), versions: 0 }];
+}
+
+function lastIn(db: DatabaseSync): number {
+  const last = numberOf(db, "select coalesce(max(seq), 0) as n from ledger");
+  return isIn(db, "forgotten")
+    ? Math.max(last, numberOf(db, "select coalesce(max(last), 0) as n from forgotten"))
+    : last;
 }
 
 function rowsOf(db: DatabaseSync, table: Table): IterableIterator<Row> {

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DAMAGES, type Image, layDown, takeImage } from "../../../test/rig/images.ts";
 import { withoutSums } from "../../../test/rig/old-schema.ts";
 import { always } from "../../../test/rig/property.ts";
-import { perform, portrait, portraits, STEPS } from "../../../test/rig/verbs.ts";
+import { perform, portrait, portraits, STEPS, STEPS_OF_OLD } from "../../../test/rig/verbs.ts";
 import { runNo } from "../../domain/run.ts";
 import { seededRandom } from "../../effects/random.ts";
 import { audit } from "./audit.ts";
@@ -30,10 +30,12 @@ let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
 
 let seen: readonly string[] = [];
-/** With a log, without one, and an early one. */
+/** With a log, without one, and early ones. */
 let open: Image;
 let closed: Image;
 let early: Image;
+/** As a version that forgot nothing would have left it. */
+let old: Image;
 beforeAll(async () => {
   seen = await portraits(() => openSqliteStore(":memory:"));
   const file = newFile();
@@ -41,6 +43,7 @@ beforeAll(async () => {
     await using store = openSqliteStore(file);
     await perform(store, (done) => {
       if (done === 7) early = takeImage(file);
+      if (done === STEPS_OF_OLD) old = takeImage(file);
     });
     open = takeImage(file);
   }
@@ -105,7 +108,10 @@ describe(`a damaged file (SEED=${SEED})`, () => {
     ],
     ["task_spec", "a task that was never planned", "delete from task_spec where run = 2 and no = 39"],
     ["ledger", "an event that is gone", "delete from ledger where seq = 17"],
-    ["ledger", "the last event gone", "delete from ledger where seq = 106"],
+    ["ledger", "the last event gone", "delete from ledger where seq = (select max(seq) from ledger)"],
+    ["ledger", "an event beside a forgotten one gone", "delete from ledger where seq = 109"],
+    ["forgotten", "a range that is gone", "delete from forgotten where first = 107"],
+    ["forgotten", "a range that is wider than it was", "update forgotten set last = last + 1"],
     ["run", "another plan", "update run set name = 'other' where no = 2"],
     ["session", "another session", "update session set losses = 0"],
     ["pause", "another reason", "update pause set body = replace(body, 'enough', 'plenty')"],
@@ -127,20 +133,33 @@ describe(`a damaged file (SEED=${SEED})`, () => {
   });
 });
 
+test("an event that was forgotten and came back in place of another is noticed, although there are as many as before", async () => {
+  const [file, before] = [newFile(), newFile()];
+  layDown(file, closed);
+  layDown(before, old);
+  {
+    using db = new DatabaseSync(file);
+    db.exec(`attach '${before}' as before; insert into main.ledger select * from before.ledger where seq = 107`);
+    db.exec("delete from main.ledger where seq = 105");
+  }
+  await using store = openSqliteStore(file, { readOnly: true });
+  expect(await store.check()).toContain("events of the ledger that were forgotten are there");
+});
+
 describe("a file from before there were checksums", () => {
   test.each([1, 2])("is read as it is (schema %i), and has every sum once it is written to", async (schema) => {
     const newer = newFile();
-    layDown(newer, closed);
+    layDown(newer, old);
     withoutSums(newer, `${newer}.old`, schema);
     {
       await using reader = openSqliteStore(`${newer}.old`, { readOnly: true });
       expect((await reader.load(runNo(2)))?.tasks).toHaveLength(39);
-      expect(await reader.lastSeq()).toBe(106);
+      expect(await reader.lastSeq()).toBe(113);
       expect(await reader.check()).toEqual([]);
     }
     await using writer = openSqliteStore(`${newer}.old`);
     expect(await writer.check()).toEqual([]);
-    if (schema === 2) expect(await portrait(writer)).toBe(seen.at(-1));
+    if (schema === 2) expect(await portrait(writer)).toBe(seen[STEPS_OF_OLD]);
     using db = connect(`${newer}.old`);
     expect([...audit(db)]).toEqual([]);
     expect(db.prepare("select count(*) as n from task where sum = 0").get()).toEqual({ n: 0 });

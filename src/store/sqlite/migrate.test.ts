@@ -3,9 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
+import { task } from "../../../test/rig/builders.ts";
 import { withoutSums } from "../../../test/rig/old-schema.ts";
-import { everyState, FIRST, NOW, Scribe } from "../../../test/rig/scribe.ts";
+import { asked, everyState, FIRST, NOW, Scribe } from "../../../test/rig/scribe.ts";
 import { profile } from "../../../test/rig/sessions.ts";
+import { runId } from "../../domain/ids.ts";
+import { type Run, runNo } from "../../domain/run.ts";
 import { acquired } from "../conformance.ts";
 import { replayAll } from "../replay.ts";
 import { NOTHING, type Store } from "../store.ts";
@@ -15,13 +18,13 @@ const root = mkdtempSync(join(tmpdir(), "rota-migrate-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let files = 0;
 
-/** A file as the first version left it, with a task in every state; and what a reader of today reads of the same. */
-async function oldFile(): Promise<{ readonly file: string; readonly seen: readonly unknown[] }> {
+/** A file as the first version left it, or a later one, with a task in every state; and what a reader of today reads of the same. */
+async function oldFile(schema = 1): Promise<{ readonly file: string; readonly seen: readonly unknown[] }> {
   const [now, file] = [join(root, `now-${++files}.db`), join(root, `old-${files}.db`)];
   await using store = openSqliteStore(now);
   await store.commit(everyState(await acquired(store)).batch);
   await store.request({ kind: "cancel", run: "run-1" as never, by: "mo", at: NOW });
-  withoutSums(now, file, 1);
+  withoutSums(now, file, schema);
   return { file, seen: await everything(store) };
 }
 
@@ -72,5 +75,30 @@ describe("a file from before there were sessions", () => {
     await using second = openSqliteStore(file);
     expect([await first.secret("one"), await second.secret("two")]).toEqual(["one", "one"]);
     expect(await everything(second)).toEqual(seen);
+  });
+});
+
+describe("a file from before runs could be forgotten", () => {
+  test("is read as it is by who only reads, and nothing in it is wrong", async () => {
+    const { file, seen } = await oldFile(3);
+    await using store = openSqliteStore(file, { readOnly: true });
+    expect(await everything(store)).toEqual(seen);
+    expect([await store.forgotten(), await store.check(), await replayAll(store)]).toEqual([[], [], []]);
+    expect(versionOf(file)).toBe(3);
+  });
+
+  test("is brought up to date by who writes, and runs of it can be forgotten", async () => {
+    const { file, seen } = await oldFile(3);
+    await using store = openSqliteStore(file);
+    expect(await everything(store)).toEqual(seen);
+    const epoch = await acquired(store);
+    const scribe = new Scribe();
+    scribe.world.seq = await store.lastSeq();
+    for (const no of [2, 3]) scribe.submit([task("a")], { id: runId(`run-${no}`) }, runNo(no));
+    scribe.write(scribe.world.run(runNo(2)) as Run, 0, { kind: "cancelled", asked });
+    scribe.journal.ofRun(runNo(2), { kind: "run_finished", outcome: "cancelled" }, NOW);
+    await store.commit(scribe.journal.take(epoch));
+    expect(await store.prune([runNo(2)], () => false)).toEqual({ ok: true, value: [2] });
+    expect([await store.check(), await replayAll(store)]).toEqual([[], []]);
   });
 });

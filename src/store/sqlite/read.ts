@@ -4,10 +4,11 @@ import type { Event } from "../../domain/event.ts";
 import { type DurationRecord, type History, NO_HISTORY } from "../../domain/history.ts";
 import { type RunManifest, type RunNo, type RunStatus, runNo } from "../../domain/run.ts";
 import { type TaskSpec, unpackSpec } from "../../domain/spec.ts";
+import type { Range } from "../../std/skips.ts";
 import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
 import type { RunRow, TaskRow } from "../rows.ts";
 import type { EventQuery, Owner, PendingRequest, Request, StoredRun, WhichRuns } from "../store.ts";
-import { refuseMissing, type Sealing, sealOf, WHOLE_LEDGER } from "./seals.ts";
+import { findSeal, refuseMissing, type Sealing, sealOf, WHOLE_LEDGER } from "./seals.ts";
 import type { Reading, SealReading, Writing } from "./statements.ts";
 import { damaged, eventSum, sumOf, taskSum, type Value, verify } from "./sums.ts";
 
@@ -41,8 +42,13 @@ function rowsOfRuns(sql: Reading, which: WhichRuns | undefined): readonly Row[] 
   if (which === undefined) return sql.allRuns.all();
   if (which === "newest") return sql.newestRun.all();
   if (which === "unfinished") return sql.unfinishedRuns.all();
-  return "id" in which ? sql.runOfName.all(which.id) : sql.oneRun.all(which.no);
+  if ("no" in which) return sql.oneRun.all(which.no);
+  if ("id" in which) return sql.runOfName.all(which.id);
+  if ("begins" in which) return sql.runsBeginning.all(which.begins, `${which.begins}${LAST_CHARACTER}`);
+  return sql.newestRuns.all(which.before ?? Number.MAX_SAFE_INTEGER, which.newest);
 }
+/** No id has it, so everything that begins in the same way comes before it. */
+const LAST_CHARACTER = "\u{10ffff}";
 
 export function readRun(source: Source, no: RunNo): StoredRun | undefined {
   const found = source.sql.oneRun.get(no);
@@ -75,17 +81,26 @@ function refuseDisorder<T>(rows: readonly T[], numberOf: (row: T) => number, wha
 }
 
 export function readEvents({ sql, seals }: Source, query: EventQuery): readonly Event[] {
-  const { run, task, after = 0, limit = EVENTS_MAX } = query;
-  const seal = seals && run !== undefined ? seals.readSeal.get(run) : undefined;
-  // What a run was submitted with is the first that can be known of it, so what was before need not be looked through.
-  const from = Math.max(after, seal === undefined ? 0 : (seal["first"] as number) - 1);
-  const rows = sql.events.all({ run: run ?? null, task: task ?? null, after: from, limit }) as unknown as LedgerRow[];
+  const { run, task, limit = EVENTS_MAX } = query;
+  const range = rangeOf(seals, query);
+  const rows = sql.events.all({ run: run ?? null, task: task ?? null, limit, ...range }) as unknown as LedgerRow[];
   if (seals !== undefined) {
     for (const row of rows) verifyEvent(row);
     refuseDisorder(rows, ({ seq }) => seq, "the events of the ledger");
-    refuseGaps(seals, query, rows, limit);
+    if (run === undefined && task === undefined) refuseHoles({ sql, seals }, query, rows);
+    else refuseGaps(seals, query, rows, limit);
   }
   return rows.map(fromLedgerRow);
+}
+
+/**
+ * Where the events can be. The seal of a run says where its first and its last one stand, so nothing before or behind them is looked
+ * through; an index would say more, but would make each commit a tenth slower and more.
+ */
+function rangeOf(seals: Sealing, { run, after = 0 }: EventQuery): { readonly after: number; readonly last: number } {
+  const seal = seals && run !== undefined ? findSeal(seals, run) : undefined;
+  if (seal === undefined) return { after, last: Number.MAX_SAFE_INTEGER };
+  return { after: Math.max(after, seal.first - 1), last: seal.last };
 }
 
 function verifyEvent(row: LedgerRow & { readonly sum?: unknown }): void {
@@ -93,25 +108,58 @@ function verifyEvent(row: LedgerRow & { readonly sum?: unknown }): void {
   verify(row.sum, eventSum(seq, at, run, task, version, attempt, kind, data), () => `event ${seq} of the ledger`);
 }
 
-/** Events are numbered without gaps: over all, and those of one task among themselves. */
+/** All events together are numbered without gaps, but for what was forgotten. */
+function refuseHoles(source: Source, { after = 0, limit = EVENTS_MAX }: EventQuery, rows: readonly LedgerRow[]): void {
+  let last = after;
+  for (const { seq } of rows) {
+    if (seq !== last + 1 && !isForgotten(source, last + 1, seq - 1))
+      throw damaged(`event ${last + 1} of the ledger is missing`);
+    last = seq;
+  }
+  if (rows.length < limit) refuseOtherEnd(source, last, rows.length > 0);
+}
+
+/** The ledger ends at this position, but for what was forgotten behind it. Gives the last position that was written. */
+function refuseOtherEnd(source: Source, position: number, isThere: boolean): number {
+  const { last } = sealOf(source.seals as SealReading, WHOLE_LEDGER);
+  const isShort = last > position && !isForgotten(source, position + 1, last);
+  if (isShort || (isThere && position > last))
+    throw damaged(`the last event of the ledger is ${position}, where ${last} was written`);
+  return last;
+}
+
+/** Ranges do not touch, so all of these positions are in the same one. */
+function isForgotten({ sql }: Source, first: number, last: number): boolean {
+  const row = sql.forgottenAt.get(first);
+  return row !== undefined && toRange(row).last >= last;
+}
+
+export function readForgotten({ sql, seals }: Source): readonly Range[] {
+  refuseMissing(seals, "forgotten");
+  return sql.forgotten.all().map(toRange);
+}
+
+export function toRange(row: Row): Range {
+  const { first, last, sum } = row as { first: number; last: number; sum: number };
+  verify(sum, sumOf("forgotten", first, last), () => `what was forgotten from event ${first} on`);
+  return { first, last };
+}
+
+/** Those of one task are numbered without gaps among themselves. */
 function refuseGaps(
   seals: NonNullable<Sealing>,
   { run, task, after = 0 }: EventQuery,
   rows: readonly LedgerRow[],
   limit: number,
 ): void {
-  if (run === undefined && task === undefined) {
-    for (const [index, { seq }] of rows.entries())
-      if (seq !== after + index + 1) throw damaged(`event ${after + index + 1} of the ledger is missing`);
-  }
   if (run !== undefined && task !== undefined) {
     for (const [index, { version }] of rows.entries())
       if (index > 0 && version !== (rows[index - 1]?.version ?? 0) + 1)
         throw damaged(`an event of run ${run}, before its change ${version} of task ${task}, is missing`);
   }
-  if (task !== undefined || rows.length >= limit) return;
-  if (run !== undefined && seals.readSeal.get(run) === undefined) return;
-  const { last } = sealOf(seals, run ?? WHOLE_LEDGER);
+  const seal = task === undefined && run !== undefined && rows.length < limit ? findSeal(seals, run) : undefined;
+  if (seal === undefined) return;
+  const { last } = seal;
   const found = rows.at(-1)?.seq ?? 0;
   if (last > after && found !== last)
     throw damaged(`the last event of the ledger is ${found}, where ${last} was written`);
@@ -120,9 +168,7 @@ function refuseGaps(
 export function readLastSeq({ sql, seals }: Source): number {
   const { seq } = sql.lastSeq.get() as { seq: number };
   if (seals === undefined) return seq;
-  const { last } = sealOf(seals, WHOLE_LEDGER);
-  if (seq !== last) throw damaged(`the ledger ends with event ${seq}, where ${last} was written`);
-  return seq;
+  return refuseOtherEnd({ sql, seals }, seq, true);
 }
 
 export function readHistory({ sql, seals }: Source, plan: string): History {
@@ -148,7 +194,7 @@ export function readRequests({ sql, seals }: Source): readonly PendingRequest[] 
   });
 }
 
-function toRunRow({ seals }: Source, row: Row): RunRow {
+export function toRunRow({ seals }: Source, row: Row): RunRow {
   if (seals) verify(row["sum"], sumOf("run", ...runValues(row)), () => `run ${String(row["no"])}`);
   return {
     no: runNo(row["no"] as number),

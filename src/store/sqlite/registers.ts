@@ -1,10 +1,11 @@
 /** The small tables beside the runs: sessions, what is on hold, and which requests have been answered already. */
+import type { WorkerId } from "../../domain/ids.ts";
 import type { Pause } from "../../domain/pause.ts";
 import type { Session, SessionProfile, SessionState } from "../../domain/session.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Batch, Remembrance } from "../store.ts";
 import type { Source, Target } from "./read.ts";
-import { refuseMissing, sealTable } from "./seals.ts";
+import { refuseMissing, sealTable, sumIn } from "./seals.ts";
 import type { RegisterReading, Writing } from "./statements.ts";
 import { sumOf, verify } from "./sums.ts";
 
@@ -12,23 +13,12 @@ import { sumOf, verify } from "./sums.ts";
 export type Registers = RegisterReading | undefined;
 
 export function writeRegisters({ seals, write: sql }: Target, { sessions, pauses, answers }: Batch): void {
-  for (const { id, session } of sessions) {
-    if (session === undefined) sql.deleteSession.run(id);
-    else {
-      const { profile, state, joinedAt, seenAt, losses } = session;
-      const values = [id, JSON.stringify(profile), state, joinedAt, seenAt, losses] as const;
-      sql.writeSession.run(...values, sumOf("session", ...values));
-    }
-  }
-  if (sessions.length > 0) sealTable(seals, sql, "session");
-  for (const { key, pause } of pauses) {
-    if (pause === undefined) sql.deletePause.run(key);
-    else {
-      const body = JSON.stringify(pause);
-      sql.writePause.run(key, body, sumOf("pause", key, body));
-    }
-  }
-  if (pauses.length > 0) sealTable(seals, sql, "pause");
+  let change = 0;
+  for (const { id, session } of sessions) change += writeSession(sql, id, session);
+  sealTable(seals, sql, "session", change);
+  change = 0;
+  for (const { key, pause } of pauses) change += writePause(sql, key, pause);
+  sealTable(seals, sql, "pause", change);
   let added = 0;
   for (const { key, at, answer } of answers) {
     const body = JSON.stringify(answer);
@@ -36,6 +26,32 @@ export function writeRegisters({ seals, write: sql }: Target, { sessions, pauses
     if (sql.writeAnswer.run(key, at, body, sum).changes === 1) added += sum;
   }
   sealTable(seals, sql, "answer", added);
+}
+
+/** By how much the total of the table changes. */
+function writeSession(sql: Writing, id: WorkerId, session: Session | undefined): number {
+  const before = sumIn(sql.sumOfSession, id);
+  if (session === undefined) {
+    sql.deleteSession.run(id);
+    return -before;
+  }
+  const { profile, state, joinedAt, seenAt, losses } = session;
+  const values = [id, JSON.stringify(profile), state, joinedAt, seenAt, losses] as const;
+  const sum = sumOf("session", ...values);
+  sql.writeSession.run(...values, sum);
+  return sum - before;
+}
+
+export function writePause(sql: Writing, key: string, pause: Pause | undefined): number {
+  const before = sumIn(sql.sumOfPause, key);
+  if (pause === undefined) {
+    sql.deletePause.run(key);
+    return -before;
+  }
+  const body = JSON.stringify(pause);
+  const sum = sumOf("pause", key, body);
+  sql.writePause.run(key, body, sum);
+  return sum - before;
 }
 
 export function forgetAnswers({ seals, write: sql }: Target, before: Instant): void {

@@ -1,4 +1,5 @@
 /** What each run must have, and the ledger as a whole: figures that a row which is missing, or is an older one, does not add up to. */
+import type { StatementSync } from "node:sqlite";
 import { isRecorded } from "../../domain/event.ts";
 import type { Batch } from "../store.ts";
 import type { SealReading, Writing } from "./statements.ts";
@@ -11,7 +12,15 @@ export type Sealing = SealReading | undefined;
 export const WHOLE_LEDGER = 0;
 
 /** Tables that are sealed as a whole, by the total of their sums, under numbers that no run has. */
-export const COUNTED = { session: -1, pause: -2, request: -3, answer: -4, duration: -5, estimate_error: -6 } as const;
+export const COUNTED = {
+  session: -1,
+  pause: -2,
+  request: -3,
+  answer: -4,
+  duration: -5,
+  estimate_error: -6,
+  forgotten: -7,
+} as const;
 export type Counted = keyof typeof COUNTED;
 
 export interface Seal {
@@ -32,7 +41,8 @@ export function sealOf(sql: SealReading, run: number): Seal {
   throw damaged(`the seal of run ${run} is gone`);
 }
 
-function findSeal(sql: SealReading, run: number): Seal | undefined {
+/** Nothing when there is none. */
+export function findSeal(sql: SealReading, run: number): Seal | undefined {
   const row = sql.readSeal.get(run) as (Seal & { readonly sum: number }) | undefined;
   if (row === undefined) return undefined;
   verify(row.sum, sealSum(row), () => `the seal of run ${run}`);
@@ -47,13 +57,17 @@ export function refuseMissing(sql: Sealing, table: Counted): void {
   if (totalOf(sql, table) !== sealOf(sql, COUNTED[table]).versions) throw damaged(`the table ${table} is not whole`);
 }
 
-/** Seals a table as it is now; one that may be long by how much its total has changed. */
-export function sealTable(reading: SealReading, writing: Writing, table: Counted, change?: number): void {
+/** Seals a table by how much its total has changed: it may be long, and is not added up again for one row. */
+export function sealTable(reading: SealReading, writing: Writing, table: Counted, change: number): void {
   if (change === 0) return;
   const run = COUNTED[table];
-  const versions = change === undefined ? totalOf(reading, table) : sealOf(reading, run).versions + change;
+  const versions = sealOf(reading, run).versions + change;
   writing.writeSeal.run(run, 0, 0, versions, sealSum({ run, first: 0, last: 0, versions }));
 }
+
+/** The sum of one row as it is now; nothing where there is none. */
+export const sumIn = (statement: StatementSync, key: string | number): number =>
+  (statement.get(key) as { readonly sum: number } | undefined)?.sum ?? 0;
 
 interface Moved {
   first: number;

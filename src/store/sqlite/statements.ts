@@ -1,9 +1,14 @@
 /** Every statement the SQLite store runs, prepared once, named for what it does. */
 import type { DatabaseSync } from "node:sqlite";
 
-/** The schemas with which sessions, pauses and answers came, and checksums. Who only reads may meet a file from before. */
+/** The schemas with which sessions, pauses and answers came, checksums, and forgetting. Who only reads may meet a file from before. */
 export const REGISTERS_SINCE = 2;
 export const SUMS_SINCE = 3;
+const FORGETTING_SINCE = 4;
+
+/** The positions of the ledger that were forgotten; none where that was not known yet. */
+const forgottenIn = (schema: number): string =>
+  schema >= FORGETTING_SINCE ? "forgotten" : "(select 0 as first, 0 as last, 0 as sum where false)";
 
 export type Reading = ReturnType<typeof prepareReading>;
 
@@ -17,6 +22,9 @@ export function prepareReading(db: DatabaseSync, schema: number) {
     newestRun: db.prepare(`${run} order by no desc limit 1`),
     oneRun: db.prepare(`${run} where no = ?`),
     runOfName: db.prepare(`${run} where id = ?`),
+    // A range and not a pattern: the index on the ids is used, and no sign in what was typed means anything.
+    runsBeginning: db.prepare(`${run} where id >= ? and id < ? order by no`),
+    newestRuns: db.prepare(`select * from (${run} where no < ? order by no desc limit ?) order by no`),
     specsOfRun: db.prepare(`select run, no, id, spec, ${sum} from task_spec where run = ? order by no`),
     tasksOfRun: db.prepare(`
       select run, no, state, version, attempt, failures, expiries, approved, since,
@@ -26,8 +34,11 @@ export function prepareReading(db: DatabaseSync, schema: number) {
     events: db.prepare(`
       select seq, at, run, task, version, attempt, kind, data, ${sum}
       from ledger
-      where seq > :after and (:run is null or run = :run) and (:task is null or task = :task)
+      where seq > :after and seq <= :last and (:run is null or run = :run) and (:task is null or task = :task)
       order by seq limit :limit`),
+    forgotten: db.prepare(`select first, last, sum from ${forgottenIn(schema)} order by first`),
+    forgottenAt: db.prepare(`
+      select first, last, sum from ${forgottenIn(schema)} where first <= ? order by first desc limit 1`),
     durations: db.prepare(`select plan, task, count, mean_log, ${sum} from duration where plan = ?`),
     estimateError: db.prepare(`select plan, count, sum_of_squares, ${sum} from estimate_error where plan = ?`),
     allRequests: db.prepare(`select no, at, body, ${sum} from request order by no`),
@@ -51,7 +62,7 @@ export function prepareRegisters(db: DatabaseSync, schema: number) {
 export type SealReading = ReturnType<typeof prepareSeals>;
 
 /** Of the table that came with schema 3. */
-export const prepareSeals = (db: DatabaseSync) => ({
+export const prepareSeals = (db: DatabaseSync, schema: number) => ({
   readSeal: db.prepare("select run, first, last, versions, sum from seal where run = ?"),
   session: db.prepare("select coalesce(sum(sum), 0) as total from session"),
   pause: db.prepare("select coalesce(sum(sum), 0) as total from pause"),
@@ -59,6 +70,7 @@ export const prepareSeals = (db: DatabaseSync) => ({
   answer: db.prepare("select coalesce(sum(sum), 0) as total from answer"),
   duration: db.prepare("select coalesce(sum(sum), 0) as total from duration"),
   estimate_error: db.prepare("select coalesce(sum(sum), 0) as total from estimate_error"),
+  forgotten: db.prepare(`select coalesce(sum(sum), 0) as total from ${forgottenIn(schema)}`),
 });
 
 export type Writing = ReturnType<typeof prepareWriting>;
@@ -105,20 +117,47 @@ export function prepareWriting(db: DatabaseSync) {
     // Two statements in one transaction: the number that the sum covers is not known before.
     insertRequest: db.prepare("insert into request (at, body) values (?, ?)"),
     sumRequest: db.prepare("update request set sum = ? where no = ?"),
+    sumOfRequest: db.prepare("select sum from request where no = ?"),
     deleteRequest: db.prepare("delete from request where no = ?"),
 
     writeSession: db.prepare(`
       insert into session (id, profile, state, joined_at, seen_at, losses, sum) values (?, ?, ?, ?, ?, ?, ?)
       on conflict (id) do update set profile = excluded.profile, state = excluded.state,
         joined_at = excluded.joined_at, seen_at = excluded.seen_at, losses = excluded.losses, sum = excluded.sum`),
+    sumOfSession: db.prepare("select sum from session where id = ?"),
     deleteSession: db.prepare("delete from session where id = ?"),
     writePause: db.prepare(`
       insert into pause (scope, body, sum) values (?, ?, ?)
       on conflict (scope) do update set body = excluded.body, sum = excluded.sum`),
+    allPauses: db.prepare("select scope, body from pause"),
+    sumOfPause: db.prepare("select sum from pause where scope = ?"),
     deletePause: db.prepare("delete from pause where scope = ?"),
     writeAnswer: db.prepare("insert into answer (key, at, body, sum) values (?, ?, ?, ?) on conflict do nothing"),
     sumOldAnswers: db.prepare("select coalesce(sum(sum), 0) as total from answer where at < ?"),
     deleteAnswers: db.prepare("delete from answer where at < ?"),
     writeMeta: db.prepare("insert into meta (key, value, sum) values (?, ?, ?) on conflict do nothing"),
+  };
+}
+
+export type Forgetting = ReturnType<typeof prepareForgetting>;
+
+/** What is needed only when runs are forgotten, which is seldom. Runs are given as a list in JSON. */
+export function prepareForgetting(db: DatabaseSync) {
+  const listed = "(select value from json_each(:runs))";
+  return {
+    forgettable: db.prepare(`
+      select no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, sum from run
+      where no in ${listed} and state = 'finished' and no <> (select max(no) from run)
+        and no not in (select json_extract(body, '$.run') from answer)`),
+    // Between these positions only: the events of old runs are at the beginning.
+    positions: db.prepare(`
+      select seq from ledger where seq >= :first and seq <= :last and run in ${listed} order by seq`),
+    deleteEvents: db.prepare(`delete from ledger where seq >= :first and seq <= :last and run in ${listed}`),
+    deleteTasks: db.prepare(`delete from task where run in ${listed}`),
+    deleteSpecs: db.prepare(`delete from task_spec where run in ${listed}`),
+    deleteSeals: db.prepare(`delete from seal where run in ${listed}`),
+    deleteRuns: db.prepare(`delete from run where no in ${listed}`),
+    addRange: db.prepare("insert into forgotten (first, last, sum) values (?, ?, ?)"),
+    deleteRange: db.prepare("delete from forgotten where first = ?"),
   };
 }

@@ -9,8 +9,10 @@ import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { LogRoom } from "./log-room.ts";
 import { userVersion } from "./migrate.ts";
+import { pruneRuns } from "./prune.ts";
 import {
   readEvents,
+  readForgotten,
   readHistory,
   readLastSeq,
   readOwner,
@@ -23,6 +25,7 @@ import {
 import { forgetAnswers, type Registers, readAnswer, readPauses, readSecret, readSessions } from "./registers.ts";
 import { type Counted, refuseMissing, sealTable } from "./seals.ts";
 import {
+  prepareForgetting,
   prepareReading,
   prepareRegisters,
   prepareSeals,
@@ -39,7 +42,7 @@ export function openSqliteStore(file: string, options: SqliteOptions = {}): Stor
   const db = connect(file, options);
   try {
     const schema = userVersion(db);
-    const seals = schema >= SUMS_SINCE ? prepareSeals(db) : undefined;
+    const seals = schema >= SUMS_SINCE ? prepareSeals(db, schema) : undefined;
     const source: Source = { sql: prepareReading(db, schema), seals };
     const registers = schema >= REGISTERS_SINCE ? prepareRegisters(db, schema) : undefined;
     const write = options.readOnly === true ? undefined : prepareWriting(db);
@@ -162,6 +165,17 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
     async forget(before) {
       writing((all) => forgetAnswers(all, before));
     },
+    async prune(runs, alive) {
+      const pruned = writing((all) => {
+        const { owner } = readOwner(all);
+        return owner !== undefined && alive(owner) ? err(owner) : ok(pruneRuns(all, prepareForgetting(db), runs));
+      });
+      keepRoom();
+      return pruned;
+    },
+    async forgotten() {
+      return reading(() => readForgotten(source));
+    },
     async secret(fresh) {
       return writing(({ write }) => readSecret(source, write, fresh));
     },
@@ -169,8 +183,9 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
       return writing(({ write, seals }) => {
         const body = JSON.stringify(request);
         const no = Number(write.insertRequest.run(request.at, body).lastInsertRowid);
-        write.sumRequest.run(sumOf("request", no, request.at, body), no);
-        sealTable(seals, write, "request");
+        const sum = sumOf("request", no, request.at, body);
+        write.sumRequest.run(sum, no);
+        sealTable(seals, write, "request", sum);
         return no;
       });
     },

@@ -24,6 +24,7 @@ const SEEDS = {
   pause: 0x4cf5ad,
   answer: 0x2743d1,
   seal: 0x19660d,
+  forgotten: 0x3d4d51,
 } as const;
 export type Table = keyof typeof SEEDS;
 export const TABLES = Object.keys(SEEDS) as readonly Table[];

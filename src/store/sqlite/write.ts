@@ -1,6 +1,6 @@
 /** From what a turn has brought to rows, each with its checksum. */
 import { type Event, isRecorded, type RunSubmitted } from "../../domain/event.ts";
-import { afterLessons, type DurationRecord, type Lesson } from "../../domain/history.ts";
+import { afterLessons, type DurationRecord, type History, type Lesson } from "../../domain/history.ts";
 import type { RunStatus } from "../../domain/run.ts";
 import { packSpec } from "../../domain/spec.ts";
 import { invariant } from "../../std/invariant.ts";
@@ -9,7 +9,7 @@ import type { RunRow } from "../rows.ts";
 import type { Batch, SpecWrite, TaskWrite } from "../store.ts";
 import { readHistory, type Target } from "./read.ts";
 import { writeRegisters } from "./registers.ts";
-import { advanceSeals, sealTable } from "./seals.ts";
+import { advanceSeals, sealTable, sumIn } from "./seals.ts";
 import type { Writing } from "./statements.ts";
 import { eventSum, sumOf, taskSum } from "./sums.ts";
 
@@ -21,8 +21,7 @@ export function writeBatch(target: Target, batch: Batch): boolean {
   for (const run of batch.runs) updateRun(sql, run);
   for (const write of batch.tasks) if (!writeTask(sql, write)) return false;
   for (const event of batch.events) insertEvent(sql, event);
-  for (const no of batch.requestsDone) sql.deleteRequest.run(no);
-  if (batch.requestsDone.length > 0) sealTable(target.seals, sql, "request");
+  for (const no of batch.requestsDone) deleteRequest(target, no);
   for (const { plan, lessons } of batch.lessons) remember(target, plan, lessons);
   for (const edited of batch.edited) updateSpec(sql, edited);
   advanceSeals(target.seals, sql, batch);
@@ -130,6 +129,11 @@ function insertEvent(sql: Writing, event: Event): void {
   sql.insertEvent.run(seq, at, run, task, version, attempt, kind, data, sum);
 }
 
+export function deleteRequest({ seals, write }: Target, no: number): void {
+  sealTable(seals, write, "request", -sumIn(write.sumOfRequest, no));
+  write.deleteRequest.run(no);
+}
+
 function remember(target: Target, plan: string, lessons: readonly Lesson[]): void {
   const known = readHistory(target, plan);
   const { durations, error } = afterLessons(known, lessons);
@@ -141,13 +145,16 @@ function remember(target: Target, plan: string, lessons: readonly Lesson[]): voi
     change += sum - (before === undefined ? 0 : sumOf("duration", ...durationValues(plan, task, before)));
     target.write.writeDuration.run(...values, sum);
   }
-  // There may be very many, of all plans; of what was estimated there is one row for each plan.
   sealTable(target.seals, target.write, "duration", change);
   if (error.count === known.error.count) return;
-  const values = [plan, error.count, error.sumOfSquares] as const;
-  target.write.writeEstimateError.run(...values, sumOf("estimate_error", ...values));
-  sealTable(target.seals, target.write, "estimate_error");
+  const sum = errorSum(plan, error);
+  target.write.writeEstimateError.run(plan, error.count, error.sumOfSquares, sum);
+  const before = known.error.count === 0 ? 0 : errorSum(plan, known.error);
+  sealTable(target.seals, target.write, "estimate_error", sum - before);
 }
+
+const errorSum = (plan: string, { count, sumOfSquares }: History["error"]): number =>
+  sumOf("estimate_error", plan, count, sumOfSquares);
 
 const durationValues = (plan: string, task: string, { count, meanLog }: DurationRecord) =>
   [plan, task, count, meanLog] as const;

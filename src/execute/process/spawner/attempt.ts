@@ -1,5 +1,5 @@
 /** One attempt from its first process to its last: command, leftovers, verify, masks, and then the report. */
-import type { Outcome, Usage } from "../../../domain/outcome.ts";
+import type { Outcome, TimeoutLimit, Usage } from "../../../domain/outcome.ts";
 import type { Command } from "../../../domain/spec.ts";
 import type { ProcessIdentity, StopReason } from "../../../domain/task.ts";
 import type { Millis } from "../../../domain/time.ts";
@@ -141,11 +141,13 @@ export class LiveAttempt implements Sampled, LaunchWatch {
     this.#around.sampler.remove(this);
   }
 
-  /** The first cause stands; the grace can only get shorter. */
+  /** The first cause stands, unless it outlived its soft limit until the hard one; the grace can only get shorter. */
   stop(cause: Cause, graceMs: number): void {
     const first = this.#cause === undefined;
-    this.#cause ??= cause;
-    if (first) this.#launched?.note(JSON.stringify(cause));
+    if (first || (this.#running && isLimit(this.#cause, "soft") && isLimit(cause, "hard"))) {
+      this.#cause = cause;
+      this.#launched?.note(JSON.stringify(cause));
+    }
     const killAt = performance.now() + graceMs;
     if (killAt < this.#killAt) {
       this.#killAt = killAt;
@@ -284,6 +286,9 @@ export class LiveAttempt implements Sampled, LaunchWatch {
     if (this.#running) signal(-this.group, "SIGKILL");
   }
 }
+
+const isLimit = (cause: Cause | undefined, limit: TimeoutLimit): boolean =>
+  cause?.kind === "timeout" && cause.limit === limit;
 
 /** A moment of the machine's clock on the scale that durations are measured by. */
 const onOwnScale = (atMs: number): number => performance.now() - (Date.now() - atMs);

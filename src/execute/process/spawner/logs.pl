@@ -3,7 +3,7 @@
 use strict;
 
 my ($AT_FDCWD, $O_CLOEXEC, $F_SETLEASE, $F_WRLCK, $RENAME_NOREPLACE) = (-100, 02000000, 1_024, 1, 1);
-my $ENOENT = 2;
+my ($ENOENT, $EEXIST) = (2, 17);
 my $SPARES_MAX = 16;
 
 my ($calls, $flags, @names, @spares);
@@ -16,7 +16,7 @@ sub set_up_logs {
 
 sub spare_logs { @spares }
 
-# A descriptor, or less than zero. A log that is there already is gone on with.
+# A descriptor, or less than zero, with the error that says why. A log that is there already is gone on with.
 sub open_log {
   my ($path) = @_;
   my $is_used = @spares && syscall($calls->{renameat2}, $AT_FDCWD, $spares[-1], $AT_FDCWD, $path, $RENAME_NOREPLACE) == 0;
@@ -24,7 +24,11 @@ sub open_log {
   my $log = syscall $calls->{openat}, $AT_FDCWD, $path, $flags, 0600;
   return $log unless $log < 0 && $! == $ENOENT;
   my @parts = split m{/}, $path;
-  mkdir join('/', @parts[0 .. $_]), 0700 for 1 .. $#parts - 1;
+  for (1 .. $#parts - 1) {
+    my $folder = join '/', @parts[0 .. $_];
+    # What is inside of one that cannot be made is missing too, and would only hide why.
+    return -1 unless -d $folder || mkdir($folder, 0700) || $! == $EEXIST;
+  }
   return syscall $calls->{openat}, $AT_FDCWD, $path, $flags, 0600;
 }
 

@@ -3,9 +3,10 @@ import { expect, test } from "vitest";
 import { always } from "../../test/rig/property.ts";
 import { type Line, LineCutter } from "./lines.ts";
 
-const cut = (chunks: readonly Buffer[], max: number): readonly Line[] => {
+const cut = (chunks: readonly Buffer[], max: number): readonly object[] => {
   const cutter = new LineCutter(max);
-  return [...chunks.flatMap((chunk) => [...cutter.push(chunk)]), ...cutter.end()];
+  const shown = (line: Line): object => ("bytes" in line ? { text: line.bytes.toString("utf8") } : line);
+  return [...chunks.flatMap((chunk) => cutter.push(chunk).map(shown)), ...cutter.end().map(shown)];
 };
 
 test("however the bytes are cut into chunks, the lines are the same", async () => {
@@ -27,4 +28,20 @@ test("however the bytes are cut into chunks, the lines are the same", async () =
 test("a line that is too long is passed over, as long as it lasts, and the next one is read", () => {
   const chunks = ["abc\n12345", "6789", "0\nxyz", "\n123456"].map((text) => Buffer.from(text));
   expect(cut(chunks, 5)).toEqual([{ text: "abc" }, { tooLong: true }, { text: "xyz" }, { tooLong: true }]);
+});
+
+test("whether a line is underway, and too long, can be told before it ends", () => {
+  const cutter = new LineCutter(5);
+  const states = ["", "123", "\n", "123", "456", "\n"].map((text) => {
+    cutter.push(Buffer.from(text));
+    return [cutter.isOpen, cutter.isTooLong];
+  });
+  expect(states).toEqual([
+    [false, false],
+    [true, false],
+    [false, false],
+    [true, false],
+    [true, true],
+    [false, false],
+  ]);
 });

@@ -2,10 +2,10 @@
 
 const NEWLINE = 0x0a;
 
-/** A line as text, or the mark of one that was too long and has been passed over. */
-export type Line = { readonly text: string } | { readonly tooLong: true };
+/** A line without its end, or the mark of one that was too long and has been passed over. The bytes are good until more come. */
+export type Line = { readonly bytes: Buffer } | { readonly tooLong: true };
 
-/** Cuts chunks into lines. Bytes that are no UTF-8 become replacement characters, so that what follows them is still read. */
+/** Cuts chunks into lines. */
 export class LineCutter {
   readonly #max: number;
   #parts: Buffer[] = [];
@@ -16,13 +16,22 @@ export class LineCutter {
     this.#max = max;
   }
 
+  /** Whether a line has begun and not ended. */
+  get isOpen(): boolean {
+    return this.#length > 0 || this.#skipping;
+  }
+
+  /** Whether the line that has not ended is too long already. */
+  get isTooLong(): boolean {
+    return this.#skipping;
+  }
+
   /** The lines that this chunk ends. */
   push(chunk: Buffer): readonly Line[] {
     const lines: Line[] = [];
     let from = 0;
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
-      this.#keep(chunk.subarray(from, at));
-      lines.push(this.#take());
+      lines.push(this.#take(chunk.subarray(from, at)));
       from = at + 1;
     }
     this.#keep(chunk.subarray(from));
@@ -31,7 +40,7 @@ export class LineCutter {
 
   /** What is left when the stream ends without a last line break. */
   end(): readonly Line[] {
-    return this.#length > 0 || this.#skipping ? [this.#take()] : [];
+    return this.isOpen ? [this.#take(Buffer.alloc(0))] : [];
   }
 
   #keep(bytes: Buffer): void {
@@ -47,8 +56,11 @@ export class LineCutter {
     this.#length += bytes.length;
   }
 
-  #take(): Line {
-    const line: Line = this.#skipping ? { tooLong: true } : { text: Buffer.concat(this.#parts).toString("utf8") };
+  #take(rest: Buffer): Line {
+    const tooLong = this.#skipping || this.#length + rest.length > this.#max;
+    const line: Line = tooLong
+      ? { tooLong }
+      : { bytes: this.#length === 0 ? rest : Buffer.concat([...this.#parts, rest]) };
     this.#parts = [];
     this.#length = 0;
     this.#skipping = false;

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { CALLER, openDesk } from "../../../test/rig/desk.ts";
+
+test("whoever holds a task past its soft limit hears when it is ended", async () => {
+  const { rig, service, answer } = await openDesk();
+  await answer(service.join({ agent: "agents", session: "s", capabilities: [], slots: 1, ttlMs: 3_600_000 }, CALLER));
+  const a = { prompt: "a", pool: "agents", timeout: { soft: "1m", hard: "10m" } };
+  const text = JSON.stringify({ name: "plan", tasks: { a } });
+  await answer(service.submit({ text, file: "/plan.json", directory: "/" }, CALLER));
+  const grant = await answer(service.claim({ session: "s", waitMs: 0 }, CALLER));
+  if (grant === undefined) throw new Error("there is nothing to claim");
+  const { run, task, fence, token } = grant;
+  const beat = () => answer(service.heartbeat({ run, task, fence, token }, CALLER));
+  const begun = rig.clock.now();
+  expect((await beat()).stop).toBeUndefined();
+  await rig.clock.advance(60_000);
+  expect((await beat()).stop).toEqual({ kind: "timeout", by: new Date(begun + 600_000).toISOString() });
+});

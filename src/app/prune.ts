@@ -1,0 +1,95 @@
+/**
+ * Forgets runs that ended long ago. First what is recorded of them, a few runs at a time and each time whole or not at all; then their logs.
+ * Whoever is stopped in between leaves logs of runs that nobody knows any more, and the next one to forget something finds them.
+ */
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { UserError } from "../domain/errors.ts";
+import { runId } from "../domain/ids.ts";
+import { type Instant, later, type Millis, millis } from "../domain/time.ts";
+import type { RunRow } from "../store/rows.ts";
+import { openSqliteStore } from "../store/sqlite/store.ts";
+import { KEYS_KEPT, type Owner, type Store } from "../store/store.ts";
+import { lives } from "./owner.ts";
+import type { StateDir } from "./state.ts";
+
+/** So many runs at a time: others may write in between. */
+const BATCH = 500;
+
+export interface Pruning {
+  readonly olderThan: Millis;
+  /** The newest of all runs, which stay. */
+  readonly keep: number;
+  readonly now: Instant;
+}
+
+export interface Pruned {
+  readonly runs: readonly RunRow[];
+  /** Folders of logs that are gone. */
+  readonly logs: number;
+}
+
+/** Those that would be forgotten, as far as can be told without asking what callers' keys still lead to. */
+export async function prunable(store: Pick<Store, "runs">, pruning: Pruning): Promise<readonly RunRow[]> {
+  const rows = await store.runs();
+  const before = cutOff(pruning);
+  return rows
+    .slice(0, Math.max(0, rows.length - Math.max(1, pruning.keep)))
+    .filter(({ status }) => status.state === "finished" && status.at < before);
+}
+
+export async function prune(state: StateDir, pruning: Pruning): Promise<Pruned> {
+  await refuseBusy(state);
+  await using store = openSqliteStore(state.database);
+  const rows = await prunable(store, pruning);
+  await store.forget(later(pruning.now, millis(0 - KEYS_KEPT)));
+  const gone: RunRow[] = [];
+  for (let at = 0; at < rows.length; at += BATCH) {
+    const batch = rows.slice(at, at + BATCH);
+    const pruned = await store.prune(
+      batch.map(({ no }) => no),
+      lives,
+    );
+    if (!pruned.ok) throw busy(state, pruned.error);
+    const forgotten = new Set(pruned.value);
+    gone.push(...batch.filter(({ no }) => forgotten.has(no)));
+  }
+  return { runs: gone, logs: await removeLogs(state, store, cutOff(pruning)) };
+}
+
+const cutOff = ({ now, olderThan }: Pruning): Instant => later(now, millis(0 - olderThan));
+
+/** Looked at before anything is opened to be written: a daemon of an older version must not meet tables that it does not know. */
+async function refuseBusy(state: StateDir): Promise<void> {
+  await using store = openSqliteStore(state.database, { readOnly: true });
+  const owner = await store.owner();
+  if (owner !== undefined && lives(owner)) throw busy(state, owner);
+}
+
+const busy = ({ root }: StateDir, { command, process: { pid } }: Owner): UserError =>
+  new UserError("STATE_BUSY", `${root} is in use by ${command} (pid ${pid}), which may need what would be forgotten`, {
+    hint: "Stop it, forget, and start it again: nothing is lost by that.",
+  });
+
+/** Of runs that nobody knows. Only what is old: the logs of a run that is just beginning may be there before it is written down. */
+async function removeLogs(state: StateDir, store: Store, before: Instant): Promise<number> {
+  let removed = 0;
+  for (const name of await foldersIn(state.logs)) {
+    const folder = join(state.logs, name);
+    if ((await store.runs({ id: runId(name) })).length > 0 || (await stat(folder)).mtimeMs >= before) continue;
+    await rm(folder, { recursive: true, force: true });
+    removed++;
+  }
+  return removed;
+}
+
+async function foldersIn(path: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch (error) {
+    // Nothing has written a log yet.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

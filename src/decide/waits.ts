@@ -1,0 +1,107 @@
+/**
+ * Having somebody wait is a decision too, and the ledger has it with its evidence: for each run and pool the first in line, whenever
+ * what that one waits for is another thing than before, and once for everybody who is set aside. The rest stands behind the first, so
+ * that a hundred thousand who wait for the same worker are one line in the ledger.
+ */
+import type { WaitReason } from "../domain/explanation.ts";
+import type { Run, RunNo } from "../domain/run.ts";
+import type { Task } from "../domain/task.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Notice } from "./behind.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { Lines } from "./eligible.ts";
+import { waitsOf } from "./explain.ts";
+import type { Candidate } from "./queue.ts";
+import type { Shape } from "./shapes.ts";
+
+/** How many are looked at in one turn; the others come in the next ones. A turn must not take longer because many wait. */
+const LOOKS_MAX = 32;
+
+/** What the first in line was said to wait for, and how many were out then. */
+interface Told {
+  readonly reason: WaitReason;
+  readonly shape: Shape;
+  readonly out: number;
+}
+
+export interface WaitsDeps extends Lines {
+  /** The pools that have work of the run. */
+  readonly linesOf: (run: Run) => Iterable<Dispatcher>;
+}
+
+export class Waits {
+  readonly #deps: WaitsDeps;
+  /** The runs to look at, and whether it is certain that there is something new. */
+  readonly #runs = new Map<Run, boolean>();
+  readonly #aside = new Map<Candidate, true>();
+  /** What the first in line of each run and pool was last said to wait for. */
+  readonly #told = new Map<RunNo, Map<Dispatcher, Told>>();
+  /** The wait of a task that was set aside, by when it began: it is told once. */
+  readonly #toldAside = new WeakMap<Task, Instant>();
+
+  constructor(deps: WaitsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Something about the run has changed. */
+  look(run: Run): void {
+    if (!this.#runs.has(run)) this.#runs.set(run, false);
+  }
+
+  /** It was the run's turn, and nothing of it could go. */
+  passed(run: Run): void {
+    this.#runs.set(run, true);
+  }
+
+  /** The task left the queue without having been given out. */
+  setAside(candidate: Candidate): void {
+    if (this.#toldAside.get(candidate.task) !== candidate.status.since) this.#aside.set(candidate, true);
+  }
+
+  forget(run: Run): void {
+    this.#runs.delete(run);
+    this.#told.delete(run.no);
+  }
+
+  /** What was decided since the last time. */
+  *take(now: Instant): Iterable<Notice> {
+    for (const [candidate] of some(this.#aside)) yield* this.#ofAside(candidate, now);
+    for (const [run, isPassed] of some(this.#runs)) {
+      for (const line of this.#deps.linesOf(run)) yield* this.#ofLine(run, line, isPassed, now);
+    }
+  }
+
+  *#ofAside({ run, task, status }: Candidate, now: Instant): Iterable<Notice> {
+    const wait = task.status === status ? waitsOf(this.#deps, run, now)(task) : undefined;
+    if (wait === undefined) return;
+    this.#toldAside.set(task, status.since);
+    yield { run, task, news: { kind: "waiting", wait } };
+  }
+
+  *#ofLine(run: Run, line: Dispatcher, isPassed: boolean, now: Instant): Iterable<Notice> {
+    const first = line.queueOf(run.no)?.first;
+    const told = this.#told.get(run.no) ?? new Map<Dispatcher, Told>();
+    const before = told.get(line);
+    if (first === undefined) return void told.delete(line);
+    const { task, shape } = first;
+    if (!isPassed && line.roster !== undefined && isAsBefore(before, shape, line)) return;
+    const wait = waitsOf(this.#deps, run, now)(task);
+    if (wait === undefined) return;
+    this.#told.set(run.no, told.set(line, { reason: wait.reason, shape, out: line.out }));
+    if (wait.reason !== before?.reason) yield { run, task, news: { kind: "waiting", wait } };
+  }
+}
+
+/**
+ * Where sessions do the work, finding out costs a look at each of them, so that it is done only when there may be another answer:
+ * who waits for somebody to be free still does, and who waits for somebody to come does until the first has been given something.
+ */
+const isAsBefore = (before: Told | undefined, shape: Shape, { out }: Dispatcher): boolean =>
+  before?.shape === shape && (before.reason === "capacity" || (before.reason === "no-match" && out <= before.out));
+
+/** Takes some out, those first that have been in it for longest. */
+function some<Key, Value>(all: Map<Key, Value>): readonly (readonly [Key, Value])[] {
+  const taken = [...all.entries().take(LOOKS_MAX)];
+  for (const [key] of taken) all.delete(key);
+  return taken;
+}

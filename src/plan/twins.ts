@@ -1,0 +1,71 @@
+/**
+ * Of a key that is written twice only the last has a value, so what is wrong inside of the others is not met. It is looked for by reading
+ * the plan again, with other names for all that come later. Only a plan that has such keys pays for it.
+ */
+import type { Diagnostic } from "./diagnostics.ts";
+import { type Position, positionsIn } from "./places.ts";
+import type { Duplicate } from "./source.ts";
+
+/** More are not worth the wait, nor is a plan that takes long to read. */
+const READINGS_MAX = 8;
+const LENGTH_MAX = 2 ** 18;
+
+/** What was found, with what the keys hide, in the order of the file. */
+export async function withHidden(
+  found: readonly Diagnostic[],
+  text: string,
+  duplicates: readonly Duplicate[],
+  diagnosticsOf: (text: string) => Promise<readonly Diagnostic[]>,
+): Promise<readonly Diagnostic[]> {
+  if (duplicates.length === 0 || text.length > LENGTH_MAX) return found;
+  const all = new Map(found.map((each) => [keyOf(each), each]));
+  const positionOf = positionsIn(text);
+  const name = unusedIn(text);
+  for (const { from, to, later } of hiddenSpans(duplicates).slice(0, READINGS_MAX)) {
+    const [begin, end] = [positionOf(from), positionOf(to)];
+    for (const each of await diagnosticsOf(renamed(text, later, name))) {
+      const isInside = !isBefore(each, begin) && isBefore(each, end);
+      if (isInside && !each.message.includes(name)) all.set(keyOf(each), each);
+    }
+  }
+  // How many more there are is said last.
+  return [...all.values()].sort((a, b) => Number(isMore(a)) - Number(isMore(b)) || compare(a, b));
+}
+
+interface HiddenSpan {
+  readonly from: number;
+  readonly to: number;
+  /** Where the same key stands again. */
+  readonly later: readonly number[];
+}
+
+/** Each of the keys that another one comes after, up to that one. */
+function hiddenSpans(duplicates: readonly Duplicate[]): readonly HiddenSpan[] {
+  const keys = Map.groupBy(duplicates, ({ first }) => first);
+  return [...keys].flatMap(([first, others]) => {
+    const places = [first, ...others.map(({ offset }) => offset)];
+    return places.slice(0, -1).map((from, at) => ({ from, to: places[at + 1] as number, later: places.slice(at + 1) }));
+  });
+}
+
+/** What stands before the first of these places stays where it is. */
+function renamed(text: string, places: readonly number[], name: string): string {
+  let [result, at] = ["", 0];
+  for (const place of places) {
+    const inside = /["']/.test(text.charAt(place)) ? place + 1 : place;
+    result += `${text.slice(at, inside)}${name}${result.length}`;
+    at = inside;
+  }
+  return result + text.slice(at);
+}
+
+function unusedIn(text: string): string {
+  let name = "other";
+  while (text.includes(name)) name += "x";
+  return name;
+}
+
+const keyOf = ({ line, column, code, message }: Diagnostic): string => `${line}:${column} ${code} ${message}`;
+const compare = (a: Position, b: Position): number => a.line - b.line || a.column - b.column;
+const isBefore = (a: Position, b: Position): boolean => compare(a, b) < 0;
+const isMore = ({ code }: Diagnostic): boolean => code === "PLAN_MORE";

@@ -1,0 +1,38 @@
+/** Counting with numbers left out. */
+
+/** From the first to the last, both included. */
+export interface Range {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Says which number comes next, when those in the ranges are not counted. To be asked about ever larger numbers. */
+export class Skips {
+  readonly #ranges: readonly Range[];
+  #at = 0;
+
+  /** In order, and no two of them touch. */
+  constructor(ranges: readonly Range[]) {
+    this.#ranges = ranges;
+  }
+
+  after(number: number): number {
+    const next = number + 1;
+    while ((this.#ranges[this.#at]?.last ?? Number.POSITIVE_INFINITY) < next) this.#at++;
+    const range = this.#ranges[this.#at];
+    return range !== undefined && range.first <= next ? range.last + 1 : next;
+  }
+}
+
+/** The numbers, which come in order, as the fewest ranges. */
+export function* rangesOf(numbers: Iterable<number>): Generator<Range> {
+  let open: { first: number; last: number } | undefined;
+  for (const number of numbers) {
+    if (open !== undefined && number === open.last + 1) open.last = number;
+    else {
+      if (open !== undefined) yield open;
+      open = { first: number, last: number };
+    }
+  }
+  if (open !== undefined) yield open;
+}

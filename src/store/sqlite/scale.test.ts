@@ -1,0 +1,122 @@
+/** What must not grow with everything that was ever kept: which rows are looked at, and how many statements it takes. */
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { success, task } from "../../../test/rig/builders.ts";
+import { claimed, FIRST, NOW, Scribe } from "../../../test/rig/scribe.ts";
+import { profile } from "../../../test/rig/sessions.ts";
+import { runId, workerId } from "../../domain/ids.ts";
+import { type RunNo, runNo } from "../../domain/run.ts";
+import { NOTHING } from "../store.ts";
+import { audit } from "./audit.ts";
+import { migrate, userVersion } from "./migrate.ts";
+import { readEvents, type Target } from "./read.ts";
+import { prepareReading, prepareSeals, prepareWriting } from "./statements.ts";
+import { writeBatch } from "./write.ts";
+
+interface Opened {
+  readonly db: DatabaseSync;
+  readonly target: Target;
+}
+
+function opened(): Opened {
+  const db = new DatabaseSync(":memory:");
+  migrate(db, ":memory:");
+  const schema = userVersion(db);
+  const target = { sql: prepareReading(db, schema), seals: prepareSeals(db, schema), write: prepareWriting(db) };
+  return { db, target };
+}
+
+/** So many runs of one task each, one after the other. Nobody owns the store, so the epoch is the first. */
+function withRuns(count: number): Opened {
+  const all = opened();
+  const scribe = new Scribe();
+  for (let no = 1; no <= count; no++) {
+    const run = scribe.submit([task("a")], { id: runId(`plan-${no}`) }, runNo(no));
+    scribe.write(run, 0, claimed, { kind: "succeeded", outcome: success });
+    scribe.journal.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, NOW);
+  }
+  expect(writeBatch(all.target, scribe.journal.take(0))).toBe(true);
+  return all;
+}
+
+/** How SQLite goes about it, in its own words. */
+const planOf = (db: DatabaseSync, statement: StatementSync): string =>
+  db
+    .prepare(`explain query plan ${statement.sourceSQL}`)
+    .all()
+    .map(({ detail }) => String(detail))
+    .join("; ");
+
+/** How many rows of the ledger lie between the bounds that were given to the statement. */
+function looksAt({ db, target }: Opened, run: RunNo, after: number): number {
+  let rows = -1;
+  const events = {
+    all(given: { after: number; last: number }) {
+      const { after: from, last } = given;
+      ({ rows } = db
+        .prepare("select count(*) as rows from ledger where seq > ? and seq <= ?")
+        .get(from, last) as never);
+      return target.sql.events.all(given as never);
+    },
+  };
+  readEvents({ ...target, sql: { ...target.sql, events: events as unknown as StatementSync } }, { run, after });
+  return rows;
+}
+
+test("for the events of one run only what lies between its first and its last is looked at", () => {
+  const all = withRuns(50);
+  expect(planOf(all.db, all.target.sql.events)).toMatch(
+    /SEARCH ledger USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/,
+  );
+  expect(looksAt(all, FIRST, 0)).toBe(4);
+  expect(looksAt(all, runNo(25), 0)).toBe(4);
+  expect(looksAt(all, FIRST, 4)).toBe(0);
+});
+
+test("a seal that was changed does not hide events", () => {
+  const { db, target } = withRuns(2);
+  db.exec("update seal set last = 2 where run = 1");
+  expect(() => readEvents(target, { run: FIRST, task: 0 as never })).toThrow(/seal of run 1 is not what was written/);
+});
+
+test("runs are found by the start of their id, and by how new they are, without looking through all of them", () => {
+  const { db, target } = withRuns(2);
+  expect(planOf(db, target.sql.runsBeginning)).toMatch(/SEARCH run USING INDEX \w+ \(id>\? AND id<\?\)/);
+  expect(planOf(db, target.sql.newestRuns)).toMatch(/SEARCH run USING INTEGER PRIMARY KEY \(rowid<\?\)/);
+  expect(planOf(db, target.sql.unfinishedRuns)).toMatch(/SCAN run USING INDEX run_unfinished/);
+});
+
+test("what changes in a table is added to its seal: the table is not added up again", () => {
+  const { db, target } = opened();
+  const never = { get: () => expect.unreachable("the whole table is added up") } as unknown as StatementSync;
+  const seals = {
+    ...target.seals,
+    session: never,
+    pause: never,
+    request: never,
+    duration: never,
+    estimate_error: never,
+  };
+  const scribe = new Scribe();
+  const { journal } = scribe;
+  const run = scribe.submit([task("a")]);
+  const write = (): void => {
+    expect(writeBatch({ ...target, seals }, journal.take(0))).toBe(true);
+    expect([...audit(db)]).toEqual([]);
+  };
+  for (const id of ["a", "b"]) journal.ofSystem({ kind: "session_joined", profile: profile(id) }, NOW);
+  journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
+  journal.learn(run, [{ task: "a", logMs: 3, errorSquared: 0.5 }]);
+  write();
+  journal.ofSystem({ kind: "session_changed", session: workerId("a"), state: "busy", losses: 1 }, NOW);
+  journal.ofSystem({ kind: "session_left", session: workerId("b"), why: "enough" }, NOW);
+  journal.ofSystem({ kind: "resumed", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
+  journal.learn(run, [{ task: "a", logMs: 4, errorSquared: 0.25 }]);
+  write();
+  // Nothing is there to be taken away.
+  writeBatch(
+    { ...target, seals },
+    { ...NOTHING, epoch: 0, requestsDone: [7], sessions: [{ id: workerId("x"), session: undefined }] },
+  );
+  expect([...audit(db)]).toEqual([]);
+});

@@ -1,0 +1,135 @@
+/** The caller's side of a channel: many calls over one connection, each answered when it is ready. See `frames.ts`. */
+import type { Socket } from "node:net";
+import { UserError } from "../domain/errors.ts";
+import { type Line, LineCutter } from "../std/lines.ts";
+import { type Ask, reasonOf } from "./ask.ts";
+import { type AnswerLine, CHANNEL_PATH, CHANNEL_PROTOCOL } from "./frames.ts";
+import { request as open } from "./node-http.ts";
+
+/** The most that is taken of an answer. */
+export const ANSWER_MAX = 512 * 1024 * 1024;
+
+/** The connection broke before the call was answered. */
+export class BrokenChannel extends Error {}
+
+interface Pending {
+  readonly answered: (answer: AnswerLine) => void;
+  readonly fail: (error: Error) => void;
+}
+
+export class Channel {
+  readonly #socket: Socket;
+  readonly #lines = new LineCutter(ANSWER_MAX);
+  readonly #pending = new Map<number, Pending>();
+  readonly #silent: () => Error;
+  #next = 0;
+  #patience = 0;
+
+  /** `silent`: what to say when nothing is heard for longer than anybody waits. */
+  constructor(socket: Socket, head: Buffer, silent: () => Error) {
+    this.#socket = socket;
+    this.#silent = silent;
+    socket.setNoDelay(true);
+    socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    socket.on("timeout", () => this.#break(this.#silent()));
+    socket.on("error", () => this.#break(new BrokenChannel()));
+    socket.on("close", () => this.#break(new BrokenChannel()));
+    socket.unref();
+    if (head.length > 0) this.#take(head);
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.writable && this.#socket.readable;
+  }
+
+  ask({ method, path, body, by, signal, patience }: Ask): Promise<AnswerLine> {
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        this.#socket.write(`{"id":${id},"cancel":true}\n`);
+        settle(() => reject(reasonOf(signal)));
+      };
+      const settle = (then: () => void): void => {
+        this.#pending.delete(id);
+        signal?.removeEventListener("abort", abort);
+        if (this.#pending.size === 0) this.#rest();
+        then();
+      };
+      if (signal?.aborted === true) return reject(reasonOf(signal));
+      signal?.addEventListener("abort", abort, { once: true });
+      this.#pending.set(id, {
+        answered: (answer) => settle(() => resolve(answer)),
+        fail: (error) => settle(() => reject(error)),
+      });
+      this.#watch(patience);
+      const from = by === undefined ? "" : `,"by":${JSON.stringify(by)}`;
+      const what = body === undefined ? "" : `,"body":${body}`;
+      this.#socket.write(`{"id":${id},"method":"${method}","path":${JSON.stringify(path)}${from}${what}}\n`);
+    });
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    for (const line of this.#lines.push(chunk)) {
+      const answer = readAnswer(line);
+      if (answer === undefined) return this.#break(notOurs());
+      this.#pending.get(answer.id)?.answered(answer);
+    }
+    if (this.#lines.isTooLong) this.#break(new UserError("DAEMON_FAILED", "The answer is too large"));
+  }
+
+  /** Somebody waits for an answer, and silence has an end: that of the most patient one. */
+  #watch(patience: number): void {
+    if (this.#patience === 0) this.#socket.ref();
+    if (patience <= this.#patience) return;
+    this.#patience = patience;
+    this.#socket.setTimeout(patience);
+  }
+
+  /** While nobody waits for an answer, it keeps no program from ending. */
+  #rest(): void {
+    this.#patience = 0;
+    this.#socket.setTimeout(0);
+    this.#socket.unref();
+  }
+
+  #break(error: Error): void {
+    this.#socket.destroy();
+    for (const { fail } of [...this.#pending.values()]) fail(error);
+  }
+}
+
+/** Opens a channel; nothing when whoever answers knows of none. */
+export function openChannel(
+  connection: object,
+  identity: Readonly<Record<string, string>>,
+  silent: () => Error,
+): Promise<Channel | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = { ...identity, connection: "Upgrade", upgrade: CHANNEL_PROTOCOL };
+    const request = open({ ...connection, method: "GET", path: CHANNEL_PATH, headers, agent: false });
+    request.once("upgrade", (_, socket, head) => resolve(new Channel(socket, head, silent)));
+    request.once("response", (answer) => {
+      answer.resume();
+      resolve(undefined);
+    });
+    request.once("socket", (socket) => socket.unref());
+    request.once("error", reject);
+    request.end();
+  });
+}
+
+function readAnswer(line: Line): AnswerLine | undefined {
+  if ("tooLong" in line) return undefined;
+  try {
+    const answer = JSON.parse(line.bytes.toString("utf8")) as AnswerLine | null;
+    return typeof answer?.id === "number" && typeof answer.status === "number" ? answer : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const notOurs = (): UserError => new UserError("DAEMON_FAILED", "What answers there is not a daemon of Rota");

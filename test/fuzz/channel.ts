@@ -1,0 +1,58 @@
+/** A channel that is spoken to in any way at all: whatever is answered can be read, and nothing breaks. */
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import { UserError } from "../../src/domain/errors.ts";
+import { Channel } from "../../src/http/channel.ts";
+import { socketDoor } from "../../src/http/door.ts";
+import { LIMITS } from "../../src/http/limits.ts";
+import { Router } from "../../src/http/router.ts";
+import { Waits } from "../../src/http/waits.ts";
+import { ManualClock } from "../rig/clock.ts";
+import { scriptedService, untilGivenUp } from "../rig/service.ts";
+
+const router = new Router();
+const door = socketDoor(new Set());
+
+export async function speakLines(pieces: Iterable<Buffer>): Promise<void> {
+  const faults: unknown[] = [];
+  const waits = new Waits();
+  const service = scriptedService({
+    claim: (_, caller) => (caller.signal === undefined ? undefined : untilGivenUp(caller)),
+  });
+  const tokens = { issue: refused, list: refused, revoke: refused };
+  const desk = {
+    backend: { service, tokens },
+    router,
+    waits,
+    channels: new Set<Channel>(),
+    clock: new ManualClock(),
+    limits: LIMITS,
+    onFault: (error: unknown) => void faults.push(error),
+  };
+  let said = "";
+  const socket = new Duplex({
+    read() {},
+    write(chunk: Buffer, _, done) {
+      said += chunk.toString("utf8");
+      done();
+    },
+  });
+  const channel = new Channel(
+    desk,
+    door,
+    { headers: {} } as IncomingMessage,
+    Object.assign(socket, { setTimeout() {} }) as unknown as Socket,
+  );
+  channel.open(Buffer.alloc(0));
+  for (const piece of pieces) socket.push(Buffer.from(piece));
+  socket.push(null);
+  await new Promise((resolve) => void socket.once("finish", resolve).resume());
+  waits.endAll();
+  for (const line of said.split("\n").slice(0, -1)) JSON.parse(line);
+  if (faults.length > 0) throw faults[0];
+}
+
+const refused = (): never => {
+  throw new UserError("FORBIDDEN", "There are no tokens here");
+};

@@ -1,0 +1,50 @@
+/** A daemon's service around a scheduler that the test controls. */
+import { loadConfig } from "../../src/app/config.ts";
+import { daemonOf } from "../../src/app/daemon/daemon.ts";
+import { engineOptions } from "../../src/app/scheduler.ts";
+import { stateDir } from "../../src/app/state.ts";
+import type { Service } from "../../src/wire/service.ts";
+import { freshDir } from "./cli.ts";
+import { openRig, type Rig } from "./rig.ts";
+
+export const CALLER = { by: "mo" };
+
+export interface Desk {
+  readonly rig: Rig;
+  readonly service: Service;
+  /** Commands that were called, with what they were told. */
+  readonly calls: readonly string[];
+  readonly says: () => readonly string[];
+  readonly answer: <T>(promise: Promise<T>) => Promise<T>;
+}
+
+/** `env`: the settings, as variables. */
+export async function openDesk(env: Readonly<Record<string, string>> = {}): Promise<Desk> {
+  const cwd = freshDir();
+  const { values: config } = await loadConfig({ cwd, env, flags: {} });
+  const rig = await openRig({ ...engineOptions(config), workers: 1 });
+  const scheduler = {
+    engine: rig.engine,
+    store: rig.store,
+    executor: rig.machine.executor(),
+    clock: rig.clock,
+    secrets: { token: () => "token", seed: () => 1, suffix: () => "abc" },
+    [Symbol.asyncDispose]: async () => {},
+  };
+  const calls: string[] = [];
+  const { service } = daemonOf(scheduler, {
+    state: stateDir(cwd),
+    config,
+    command: "test",
+    environment: {},
+    version: "0",
+    call: async (command, told) => void calls.push(`${command.join(" ")} ${told["ROTA_TASK"]}`),
+  });
+  return {
+    rig,
+    service,
+    calls,
+    says: () => rig.told.map(({ kind }) => kind),
+    answer: (promise) => rig.promised(promise),
+  };
+}
