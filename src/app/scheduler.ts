@@ -1,6 +1,6 @@
 /** Puts the parts together: a store that is ours, an executor, and the engine between them. The only place that names adapters. */
-import { watch } from "node:fs";
-import { basename, resolve } from "node:path";
+import { closeSync, openSync, watch } from "node:fs";
+import { resolve } from "node:path";
 import { PRESSURE_PRESETS } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { workerId } from "../domain/ids.ts";
@@ -120,10 +120,10 @@ export function engineOptions(config: Config): Omit<EngineOptions, "workers" | "
 const pressureOf = ({ pressure }: Pick<Config, "pressure">) =>
   pressure === "off" ? {} : { pressure: PRESSURE_PRESETS[pressure] };
 
-function answerBell({ root, bell }: StateDir, engine: Engine): { close(): void } {
-  return watch(root, (_, name) => {
-    if (name === basename(bell)) void engine.takeRequests().catch(() => {});
-  });
+/** The bell itself is watched, and not where it is: every commit changes something there. */
+function answerBell({ bell }: StateDir, engine: Engine): { close(): void } {
+  closeSync(openSync(bell, "a", 0o600));
+  return watch(bell, () => void engine.takeRequests().catch(() => {}));
 }
 
 function attemptOf(state: StateDir, { manifest }: Run, { spec, attempt }: Task): Attempt {

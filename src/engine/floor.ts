@@ -30,6 +30,7 @@ import { Journal } from "./journal.ts";
 import { Leases } from "./leases.ts";
 import { Lookout } from "./lookout.ts";
 import { Loop } from "./loop.ts";
+import { Outbox } from "./outbox.ts";
 import { Roll } from "./roll.ts";
 import { settleDependents, settleReport, type Turn } from "./settle.ts";
 import { Tokens } from "./tokens.ts";
@@ -87,12 +88,11 @@ export class Floor {
   readonly #ttl: Millis;
   readonly #heartbeat: Millis;
   readonly #touched = new Set<Run>();
-  readonly #listeners = new Set<(events: readonly Event[]) => void>();
+  readonly #outbox: Outbox;
   readonly #idleWaiters = new Map<Run, Set<(run: Run) => void>>();
   readonly #failure = new Failure();
   #inbox: Input[] = [];
   #ended: { readonly run: Run; readonly task: Task }[] = [];
-  #afterCommit: (() => void)[] = [];
   #dispatching = true;
   #keepAt: Instant | undefined;
   #lazySince: Instant | undefined;
@@ -102,6 +102,7 @@ export class Floor {
   constructor(deps: FloorDeps) {
     const { options, clock } = deps;
     this.#deps = deps;
+    this.#outbox = new Outbox(clock);
     this.tokens = new Tokens(deps.secrets);
     this.grace = options.grace ?? GRACE;
     this.#ttl = options.leaseTtl ?? LEASE_TTL;
@@ -168,8 +169,7 @@ export class Floor {
   }
 
   listen(listener: (events: readonly Event[]) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#outbox.listen(listener);
   }
 
   /** Has the next turn do something. */
@@ -184,11 +184,11 @@ export class Floor {
       this.take((turn) => {
         try {
           const result = change(turn);
-          this.#afterCommit.push(() => resolve(result));
+          this.#outbox.answer(() => resolve(result));
         } catch (error) {
           // What a caller got wrong is the caller's: the turn goes on. A refusal may have left a trace, which comes first.
           if (!(error instanceof UserError)) throw error;
-          this.#afterCommit.push(() => reject(error));
+          this.#outbox.answer(() => reject(error));
         }
       });
     });
@@ -227,7 +227,7 @@ export class Floor {
   /** Has an attempt stopped once the turn is durable. A hard limit leaves no grace. */
   stopLater(task: Task, reason: StopReason, grace: Millis): void {
     const hard = reason.kind === "timeout" && reason.limit === "hard";
-    this.#afterCommit.push(() => this.attempts.stop(task, reason, hard ? millis(0) : grace));
+    this.#outbox.act(() => this.attempts.stop(task, reason, hard ? millis(0) : grace));
   }
 
   close(): void {
@@ -268,7 +268,7 @@ export class Floor {
       now,
       journal: this.#journal,
       stop: (task, reason) => this.stopLater(task, reason, this.grace),
-      after: (act) => void this.#afterCommit.push(act),
+      after: (act) => this.#outbox.act(act),
     });
     if (this.#mustCommit(now)) await this.#commit();
   }
@@ -329,7 +329,7 @@ export class Floor {
       const lease = { worker, deadline, tokenHash: NO_TOKEN };
       this.#journal.ofTask(run, task, { kind: "claimed", ...lease, evidence }, turn.now);
       this.attempts.prepare(run, task);
-      this.#afterCommit.push(() => this.attempts.start(run, task));
+      this.#outbox.act(() => this.attempts.start(run, task));
       this.#keepAt ??= later(turn.now, this.#heartbeat);
     }
     this.desk.serve(turn);
@@ -353,7 +353,7 @@ export class Floor {
     }
     const waiters = this.#idleWaiters.get(run) ?? [];
     this.#idleWaiters.delete(run);
-    for (const tell of waiters) this.#afterCommit.push(() => tell(run));
+    for (const tell of waiters) this.#outbox.act(() => tell(run));
   }
 
   #learn(run: Run): void {
@@ -364,7 +364,7 @@ export class Floor {
   }
 
   #mustCommit(now: Instant): boolean {
-    if (this.#journal.urgent || this.#afterCommit.length > 0) return true;
+    if (this.#journal.urgent || !this.#outbox.isEmpty) return true;
     if (this.#journal.empty) return false;
     this.#lazySince ??= now;
     return now >= later(this.#lazySince, LAZY_MAX);
@@ -372,18 +372,13 @@ export class Floor {
 
   async #commit(): Promise<void> {
     this.#lazySince = undefined;
-    const acts = this.#afterCommit;
-    this.#afterCommit = [];
+    const send = this.#outbox.seal();
     const batch = this.#journal.empty ? undefined : this.#journal.take(this.#deps.epoch);
     const committed = batch && (await this.#deps.store.commit(batch));
     if (committed?.ok === false) {
       throw new UserError("STATE_BUSY", "Another scheduler has taken this state directory over");
     }
-    // Work goes out before anybody is told of it: the telling takes as long again.
-    for (const act of acts) act();
-    // What acts have put together to be sent at once is sent now.
-    await Promise.resolve();
-    if (batch !== undefined) for (const listener of this.#listeners) listener(batch.events);
+    await send(batch?.events);
   }
 
   #nextWake(now: Instant): Instant | undefined {
