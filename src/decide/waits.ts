@@ -84,7 +84,7 @@ export class Waits {
     const before = told.get(line);
     if (first === undefined) return void told.delete(line);
     const { task, shape } = first;
-    if (!isPassed && line.roster !== undefined && isAsBefore(before, shape, line)) return;
+    if (!isPassed && isAsBefore(before, shape, line)) return;
     const wait = waitsOf(this.#deps, run, now)(task);
     if (wait === undefined) return;
     this.#told.set(run.no, told.set(line, { reason: wait.reason, shape, out: line.out }));
@@ -93,11 +93,15 @@ export class Waits {
 }
 
 /**
- * Where sessions do the work, finding out costs a look at each of them, so that it is done only when there may be another answer:
- * who waits for somebody to be free still does, and who waits for somebody to come does until the first has been given something.
+ * Finding out costs more than a turn should, and where sessions do the work a look at each of them. So it is done only when there may
+ * be another answer: who waits for somebody to be free still does while nobody is, and who waits for somebody to come does until the
+ * first has been given something.
  */
-const isAsBefore = (before: Told | undefined, shape: Shape, { out }: Dispatcher): boolean =>
-  before?.shape === shape && (before.reason === "capacity" || (before.reason === "no-match" && out <= before.out));
+function isAsBefore(before: Told | undefined, shape: Shape, { out, idle, roster }: Dispatcher): boolean {
+  if (before?.shape !== shape) return false;
+  if (before.reason === "capacity") return idle === 0 || roster !== undefined;
+  return before.reason === "no-match" && roster !== undefined && out <= before.out;
+}
 
 /** Takes some out, those first that have been in it for longest. */
 function some<Key, Value>(all: Map<Key, Value>): readonly (readonly [Key, Value])[] {

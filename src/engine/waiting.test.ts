@@ -47,6 +47,8 @@ describe("a wait", () => {
     const run = await rig.submit(plan, { resources: { db: 1 } });
     expect(await waits(rig, run)).toEqual(["t0: capacity"]);
     rig.machine.at("x").succeeds();
+    expect(await waits(rig, run)).toEqual(["t0: capacity"]);
+    rig.machine.at("y").succeeds();
     expect(await waits(rig, run)).toEqual(["t0: capacity", "t1: resources"]);
     rig.machine.at("t0").succeeds();
     expect(await waits(rig, run)).toEqual(["t0: capacity", "t1: resources"]);
