@@ -50,7 +50,7 @@ export async function prune(state: StateDir, pruning: Pruning): Promise<Pruned> 
       batch.map(({ no }) => no),
       lives,
     );
-    if (!pruned.ok) throw busy(state, pruned.error);
+    if (!pruned.ok) throw busy(state, pruned.error, gone.length);
     const forgotten = new Set(pruned.value);
     gone.push(...batch.filter(({ no }) => forgotten.has(no)));
   }
@@ -66,10 +66,13 @@ async function refuseBusy(state: StateDir): Promise<void> {
   if (owner !== undefined && lives(owner)) throw busy(state, owner);
 }
 
-const busy = ({ root }: StateDir, { command, process: { pid } }: Owner): UserError =>
-  new UserError("STATE_BUSY", `${root} is in use by ${command} (pid ${pid}), which may need what would be forgotten`, {
+function busy({ root }: StateDir, { command, process: { pid } }: Owner, gone = 0): UserError {
+  const already = gone === 0 ? "" : `; ${gone} runs had been forgotten by then`;
+  const message = `${root} is in use by ${command} (pid ${pid}), which may need what would be forgotten${already}`;
+  return new UserError("STATE_BUSY", message, {
     hint: "Stop it, forget, and start it again: nothing is lost by that.",
   });
+}
 
 /** Of runs that nobody knows. Only what is old: the logs of a run that is just beginning may be there before it is written down. */
 async function removeLogs(state: StateDir, store: Store, before: Instant): Promise<number> {

@@ -48,22 +48,6 @@ interface ReadFrom {
 }
 
 /** The run that is meant: by its id, the start of its id, or `last`; the newest when nothing is said. */
-/** What was asked for the run, or of it for one task, and waits for a scheduler. */
-export async function keptWishes(
-  { store }: Pick<Reader, "store">,
-  run: Run,
-  task?: Task,
-): Promise<readonly KeptWish[]> {
-  const mine = (await store.requests()).filter(({ run: id }) => id === run.manifest.id);
-  const wanted = task === undefined ? mine : mine.filter((each) => (each.task ?? task.spec.id) === task.spec.id);
-  return wanted.map(({ kind, task: of, by, why, at }) => ({
-    kind,
-    ...(of !== undefined && { task: of }),
-    asked: { by, ...(why !== undefined && { why }) },
-    at,
-  }));
-}
-
 export async function findRun({ store }: ReadFrom, name = "last"): Promise<RunRow> {
   const [found] = await store.runs(name === "last" ? "newest" : { id: runId(name) });
   if (found !== undefined) return found;
@@ -87,6 +71,22 @@ export async function findRun({ store }: ReadFrom, name = "last"): Promise<RunRo
 /** Whether it is the run that is meant when nothing is said. */
 export const isNewest = async ({ store }: ReadFrom, { no }: Pick<RunRow, "no">): Promise<boolean> =>
   (await store.runs("newest"))[0]?.no === no;
+
+/** What was asked for the run, or of it for one task, and waits for a scheduler. */
+export async function keptWishes(
+  { store }: Pick<Reader, "store">,
+  run: Run,
+  task?: Task,
+): Promise<readonly KeptWish[]> {
+  const mine = (await store.requests()).filter(({ run: id }) => id === run.manifest.id);
+  const wanted = task === undefined ? mine : mine.filter((each) => (each.task ?? task.spec.id) === task.spec.id);
+  return wanted.map(({ kind, task: of, by, why, at }) => ({
+    kind,
+    ...(of !== undefined && { task: of }),
+    asked: { by, ...(why !== undefined && { why }) },
+    at,
+  }));
+}
 
 /** The run as it is now, with all its tasks. */
 export async function loadRun({ store }: ReadFrom, row: Pick<RunRow, "no" | "manifest">): Promise<Run> {

@@ -1,5 +1,5 @@
 /** Puts the parts together: a store that is ours, an executor, and the engine between them. The only place that names adapters. */
-import { closeSync, openSync, watch } from "node:fs";
+import { closeSync, type FSWatcher, openSync, type WatchEventType, watch } from "node:fs";
 import { resolve } from "node:path";
 import { PRESSURE_PRESETS } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
@@ -122,8 +122,20 @@ const pressureOf = ({ pressure }: Pick<Config, "pressure">) =>
 
 /** The bell itself is watched, and not where it is: every commit changes something there. */
 function answerBell({ bell }: StateDir, engine: Engine): { close(): void } {
-  closeSync(openSync(bell, "a", 0o600));
-  return watch(bell, () => void engine.takeRequests().catch(() => {}));
+  let watcher: FSWatcher;
+  const listen = (): void => {
+    closeSync(openSync(bell, "a", 0o600));
+    watcher = watch(bell, hear);
+  };
+  const hear = (change: WatchEventType): void => {
+    void engine.takeRequests().catch(() => {});
+    if (change !== "rename") return;
+    // Somebody took it away, or put another in its place.
+    watcher.close();
+    listen();
+  };
+  listen();
+  return { close: () => watcher.close() };
 }
 
 function attemptOf(state: StateDir, { manifest }: Run, { spec, attempt }: Task): Attempt {

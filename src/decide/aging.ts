@@ -46,6 +46,8 @@ interface Line extends Placed {
   /** In the order of coming. Who has left stays in it until reached. */
   items: Candidate[];
   head: number;
+  /** How many there may be before those who have left are forgotten. */
+  most: number;
   /** When the last one moved up. */
   moved: Mark | undefined;
   /** Where it is kept, while there may be somebody in it. */
@@ -63,14 +65,17 @@ const byDue = (a: Line, b: Line): boolean => a.due < b.due;
  */
 export class WaitingLines {
   readonly #patience: Patience;
+  readonly #waits: (candidate: Candidate) => boolean;
   readonly #lines = new Map<RunNo, ReadonlyMap<Priority, Line>>();
   /** Those whose first has not waited for long enough, by when it will have. */
   readonly #early = new Heap<Line>(byDue);
   /** Those whose first has, by how many must have gone before it. */
   readonly #late: ReadonlyMap<Priority, Heap<Line>> = new Map(AGING.map((lane) => [lane, new Heap<Line>(byDue)]));
 
-  constructor(patience: Patience) {
+  /** `waits`: whether somebody still does. */
+  constructor(patience: Patience, waits: (candidate: Candidate) => boolean) {
     this.#patience = patience;
+    this.#waits = waits;
   }
 
   join(run: RunNo): void {
@@ -79,6 +84,7 @@ export class WaitingLines {
       lane,
       items: [],
       head: 0,
+      most: KEPT_MIN,
       moved: undefined,
       shelf: undefined,
       due: 0,
@@ -96,33 +102,35 @@ export class WaitingLines {
     const line = this.#lines.get(candidate.run.no)?.get(candidate.lane);
     if (line === undefined) return;
     line.items.push(candidate);
+    if (line.items.length > line.most) this.#tidy(line);
     if (line.shelf === undefined) this.#put(line, this.#early, candidate.entered.at + this.#patience.wait);
   }
 
   /** The first of each line that has waited too long. Each is told once. */
-  overdue(waits: (candidate: Candidate) => boolean, markOf: (lane: Priority) => Mark, at: Instant): Candidate[] {
+  overdue(markOf: (lane: Priority) => Mark, at: Instant): Candidate[] {
     const found: Candidate[] = [];
-    for (const line of dueBy(this.#early, at)) this.#file(line, waits, at);
+    for (const line of dueBy(this.#early, at)) this.#file(line, at);
     for (const [lane, late] of this.#late) {
       if (late.size === 0) continue;
       const now = markOf(lane);
       for (const line of dueBy(late, now.given)) {
-        const first = this.#file(line, waits, at);
+        const first = this.#file(line, at);
         if (first === undefined || line.shelf !== late || line.due > now.given) continue;
         line.moved = now;
         line.head++;
         found.push(first);
-        this.#file(line, waits, at);
+        this.#file(line, at);
       }
     }
     return found.sort((a, b) => a.run.no - b.run.no || AGING.indexOf(a.lane) - AGING.indexOf(b.lane));
   }
 
   /** Puts the line where it will be looked at when its first is due, and gives that one. */
-  #file(line: Line, waits: (candidate: Candidate) => boolean, at: Instant): Candidate | undefined {
+  #file(line: Line, at: Instant): Candidate | undefined {
     line.shelf?.remove(line);
     line.shelf = undefined;
-    const first = firstOf(line, waits);
+    while (line.head < line.items.length && !this.#waits(line.items[line.head] as Candidate)) line.head++;
+    const first = line.items[line.head];
     if (first === undefined) return undefined;
     const { wait, dispatches } = this.#patience;
     const { entered } = first;
@@ -131,6 +139,13 @@ export class WaitingLines {
     if (early > at) this.#put(line, this.#early, early);
     else this.#put(line, this.#late.get(line.lane) as Heap<Line>, Math.max(entered.given, moved.given) + dispatches);
     return first;
+  }
+
+  /** Forgets those who have gone, so that the line does not grow with the run. Each is looked at a few times in all. */
+  #tidy(line: Line): void {
+    line.items = line.items.slice(line.head).filter(this.#waits);
+    line.head = 0;
+    line.most = Math.max(KEPT_MIN, 2 * line.items.length);
   }
 
   #put(line: Line, shelf: Heap<Line>, due: number): void {
@@ -150,19 +165,9 @@ function dueBy(shelf: Heap<Line>, limit: number): readonly Line[] {
   return due;
 }
 
+const KEPT_MIN = 1_024;
 /** Nothing is above critical. */
 const AGING: readonly Priority[] = PRIORITIES.filter((lane) => lane !== "critical");
-
-function firstOf(line: Line, waits: (candidate: Candidate) => boolean): Candidate | undefined {
-  while (line.head < line.items.length && !waits(line.items[line.head] as Candidate)) line.head++;
-  const first = line.items[line.head];
-  // Forgets those who have gone, now and then, so that the line does not grow with the run.
-  if (line.head > 1_024 && line.head * 2 > line.items.length) {
-    line.items = line.items.slice(line.head);
-    line.head = 0;
-  }
-  return first;
-}
 
 export const laneAbove = (lane: Priority): Priority =>
   PRIORITIES[Math.max(0, PRIORITIES.indexOf(lane) - 1)] as Priority;

@@ -24,10 +24,14 @@ const ENTRY_DEFAULT = 1_000 as Millis;
 /** How many ended tasks the mean length looks back on. */
 const ENTRY_MEMORY = 16;
 
+/** Who has had less goes first; among equals, the lower number. */
+const isAhead = (position: number, order: number, other: number, otherOrder: number): boolean =>
+  position !== other ? position < other : order < otherOrder;
+
 export class FairShare<Key> {
   readonly #parties = new Map<Key, Party<Key>>();
   /** Of whom something waits and nothing runs: they stay where they are, so they are kept in order. */
-  readonly #resting = new Heap<Party<Key>>((a, b) => (a.served !== b.served ? a.served < b.served : a.order < b.order));
+  readonly #resting = new Heap<Party<Key>>((a, b) => isAhead(a.served, a.order, b.served, b.order));
   /** Of whom something runs: they move with the time, and are never more than there are workers. */
   readonly #working = new Set<Party<Key>>();
   /**
@@ -101,9 +105,7 @@ export class FairShare<Key> {
     let next = 0;
     for (const party of this.#resting.ascending()) {
       for (let ahead = working[next]; ahead !== undefined; ahead = working[++next]) {
-        const isAhead =
-          ahead.position !== party.served ? ahead.position < party.served : ahead.party.order < party.order;
-        if (!isAhead) break;
+        if (!isAhead(ahead.position, ahead.party.order, party.served, party.order)) break;
         yield ahead.party.key;
       }
       yield party.key;

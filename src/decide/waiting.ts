@@ -47,7 +47,7 @@ export class Waiting {
   constructor(deps: WaitingDeps) {
     this.#deps = deps;
     this.aside = new Aside(deps.pauses);
-    this.#lines = new WaitingLines(deps.patience);
+    this.#lines = new WaitingLines(deps.patience, this.#waits);
   }
 
   join(run: RunNo): void {
@@ -156,7 +156,7 @@ export class Waiting {
   /** Those who have waited too long move up. */
   age(now: Instant): readonly Notice[] {
     const markOf = (lane: Priority): Mark => this.#deps.given.above(lane, now);
-    return this.#lines.overdue(this.#waits, markOf, now).map(({ run, task, lane, status }) => ({
+    return this.#lines.overdue(markOf, now).map(({ run, task, lane, status }) => ({
       run,
       task,
       news: { kind: "aged_boost", from: lane, to: laneAbove(lane), waitedMs: between(status.since, now) },

@@ -14,14 +14,16 @@ import { waitsOf } from "./explain.ts";
 import type { Candidate } from "./queue.ts";
 import type { Shape } from "./shapes.ts";
 
-/** How many are looked at in one turn; the others come in the next ones. A turn must not take longer because many wait. */
+/** How many are looked at in one turn; the others come in the next ones, whenever those are. A turn must not take longer because many wait. */
 const LOOKS_MAX = 32;
 
-/** What the first in line was said to wait for, and how many were out then. */
+/** What the first in line was said to wait for, and what was the case then. */
 interface Told {
   readonly reason: WaitReason;
   readonly shape: Shape;
   readonly out: number;
+  /** Sessions that were there. */
+  readonly sessions: number;
 }
 
 export interface WaitsDeps extends Lines {
@@ -87,7 +89,10 @@ export class Waits {
     if (!isPassed && isAsBefore(before, shape, line)) return;
     const wait = waitsOf(this.#deps, run, now)(task);
     if (wait === undefined) return;
-    this.#told.set(run.no, told.set(line, { reason: wait.reason, shape, out: line.out }));
+    this.#told.set(
+      run.no,
+      told.set(line, { reason: wait.reason, shape, out: line.out, sessions: line.roster?.size ?? 0 }),
+    );
     if (wait.reason !== before?.reason) yield { run, task, news: { kind: "waiting", wait } };
   }
 }
@@ -98,7 +103,7 @@ export class Waits {
  * first has been given something.
  */
 function isAsBefore(before: Told | undefined, shape: Shape, { out, idle, roster }: Dispatcher): boolean {
-  if (before?.shape !== shape) return false;
+  if (before?.shape !== shape || before.sessions !== (roster?.size ?? 0)) return false;
   if (before.reason === "capacity") return idle === 0 || roster !== undefined;
   return before.reason === "no-match" && roster !== undefined && out <= before.out;
 }

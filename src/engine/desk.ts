@@ -168,6 +168,7 @@ export class Desk {
       waiting.delete(waiter);
       turn.after(() => tell(granted));
     }
+    if (waiting.size === 0) this.#waiting.delete(pool);
   }
 
   /** Who is like somebody who got nothing gets nothing either, and is not looked at. */

@@ -169,7 +169,7 @@ export class Engine {
     if (run === undefined || held.length === 0) return;
     this.world.runs.set(no, run);
     await this.#floor.durably((turn) => {
-      for (const task of held) loseAtRestart(turn, run, task);
+      for (const task of held) putBack(turn, run, task);
     });
     this.world.runs.delete(no);
   }
@@ -317,6 +317,12 @@ interface Taken {
 
 /** Held by a process of this machine, which nobody but us looks after. What sessions hold is theirs. */
 const isOurs = ({ status, spec }: Task): boolean => isHeld(status) && poolOf(spec) === LOCAL_POOL;
+
+/** It was ended because something else is to run here: no fault of its own, and nothing that makes it suspicious. */
+function putBack(turn: Turn, run: Run, task: Task): void {
+  if (isHeld(task.status) && task.status.stopping !== undefined) return loseAtRestart(turn, run, task);
+  turn.journal.ofTask(run, task, { kind: "released", why: "another run was begun in its place" }, turn.now);
+}
 
 /** Claimed but never started costs nothing; started and gone is a lost lease. */
 function loseAtRestart(turn: Turn, run: Run, task: Task): void {

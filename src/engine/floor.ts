@@ -353,7 +353,8 @@ export class Floor {
     }
     const waiters = this.#idleWaiters.get(run) ?? [];
     this.#idleWaiters.delete(run);
-    for (const tell of waiters) this.#outbox.act(() => tell(run));
+    // With the answers: by then whoever listens has heard of everything that led to this.
+    for (const tell of waiters) this.#outbox.answer(() => tell(run));
   }
 
   #learn(run: Run): void {

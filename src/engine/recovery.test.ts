@@ -216,7 +216,9 @@ describe("a scheduler that comes back after a crash", () => {
     await rig.promised(rig.engine.shelve(run.no));
     expect(rig.machine.started).toEqual(["a"]);
     const stored = await rig.store.load(run.no);
-    expect(stored?.tasks).toMatchObject([{ state: "waiting", attempt: 1 }]);
+    // However often it happens, it was not lost.
+    expect(stored?.tasks).toMatchObject([{ state: "waiting", attempt: 1, expiries: 0, failures: 0 }]);
+    expect((await rig.eventsOf(run, "a")).at(-1)).toMatchObject({ kind: "released" });
     expect(stored?.row.status).toEqual({ state: "active" });
     expect(await replayAll(rig.store)).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { httpRig } from "../../test/rig/http.ts";
 import { mustOpenLines, openLines } from "../../test/rig/lines.ts";
 import { GRANT, untilGivenUp } from "../../test/rig/service.ts";
-import { LINE_MAX } from "../wire/frames.ts";
+import { CALLS_MAX, CHANNEL_PATH, LINE_MAX } from "../wire/frames.ts";
 import { ROUTES } from "../wire/routes.ts";
 
 const CLAIM = ROUTES.claim.path;
@@ -83,6 +83,7 @@ describe("a channel", () => {
       [{ method: "GET", path: "/v1/events?follow=true" }, 400, "REQUEST_INVALID"],
       [{ method: "GET", path: "/v1/sessions/s1/wakes" }, 400, "REQUEST_INVALID"],
       [{ method: "GET", path: "/v1/channel" }, 404, "ROUTE_UNKNOWN"],
+      [{ method: "POST", path: `${CLAIM}?session=s1`, body: { session: "s1" } }, 400, "REQUEST_INVALID"],
     ] as const;
     for (const [id, [line, status, code]] of refused.entries()) {
       const answer = await lines.ask({ id, ...line });
@@ -125,6 +126,56 @@ describe("a channel", () => {
     lines.say(claim(1, { waitMs: 60_000 }), claim(1, { waitMs: 60_000 }));
     await lines.closed;
     expect(lines.heard.map(codeOf)).toEqual(["REQUEST_INVALID"]);
+  });
+
+  test("takes so many calls and no more, and still hears which are given up", async () => {
+    await using rig = await httpRig({ claim: (_, caller) => untilGivenUp(caller) });
+    const lines = await mustOpenLines(rig);
+    lines.say(...Array.from({ length: CALLS_MAX }, (_, id) => claim(id, { waitMs: 60_000 })));
+    expect(codeOf(await lines.ask(look(CALLS_MAX)))).toBe("REQUEST_INVALID");
+    lines.say({ id: 7, cancel: true });
+    expect(await lines.answer(7)).toEqual({ id: 7, status: 204 });
+    expect(await lines.ask(look(CALLS_MAX + 1))).toMatchObject({ status: 200 });
+  });
+
+  test("that lay idle is ended, and what comes then is not done", async () => {
+    await using rig = await httpRig({}, { limits: { idleMs: 20 } });
+    const lines = await mustOpenLines(rig);
+    await new Promise((resolve) => void lines.socket.once("end", resolve));
+    lines.say(claim(1));
+    await rig.clock.advance(60_000);
+    await lines.closed;
+    expect(rig.asked).toEqual([]);
+  });
+
+  test("survives a peer that is refused and gone before it hears of it", async () => {
+    await using rig = await httpRig();
+    for (let no = 0; no < 20; no++) {
+      const socket = rig.raw("tcp");
+      const host = `127.0.0.1:${rig.port}`;
+      socket.on("error", () => undefined);
+      socket.write(
+        `GET ${CHANNEL_PATH} HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: rota-lines\r\n\r\n`,
+      );
+      await new Promise((resolve) => void socket.once("connect", resolve));
+      socket.resetAndDestroy();
+    }
+    expect((await rig.send({})).status).toBe(200);
+  });
+
+  test("breaks off when a line takes too long to arrive, however often a little of it comes", async () => {
+    await using rig = await httpRig();
+    const lines = await mustOpenLines(rig);
+    lines.socket.write(`${JSON.stringify(look(0))}\n{`);
+    await lines.answer(0);
+    for (let no = 1; no <= 3; no++) {
+      lines.socket.write(" ");
+      // Answered on another connection, by when this one has been heard.
+      await rig.send({});
+      await rig.clock.advance(20_000);
+    }
+    await lines.closed;
+    expect(lines.heard.slice(1).map(codeOf)).toEqual(["REQUEST_SLOW"]);
   });
 
   test("breaks off when a line takes too long to arrive", async () => {

@@ -9,13 +9,13 @@ import { UserError } from "../domain/errors.ts";
 import { later, millis } from "../domain/time.ts";
 import type { Timer } from "../effects/clock.ts";
 import { type Line, LineCutter } from "../std/lines.ts";
-import { type AnswerLine, CHANNEL_PATH, CHANNEL_PROTOCOL, LINE_MAX } from "../wire/frames.ts";
-import { allows, type Route } from "../wire/route.ts";
+import { type AnswerLine, CALLS_MAX, CHANNEL_PATH, CHANNEL_PROTOCOL, LINE_MAX } from "../wire/frames.ts";
+import type { Route } from "../wire/route.ts";
 import type { Caller } from "../wire/service.ts";
 import type { Door } from "./door.ts";
-import { type Desk, stopping } from "./exchange.ts";
+import { type Desk, type Input, lookUp, stopping } from "./exchange.ts";
 import { queryOf, readRequest } from "./input.ts";
-import { CALLS_MAX } from "./limits.ts";
+import { LINGER_MS } from "./limits.ts";
 import { isOurFault, refusalOf, writeRefusal } from "./refusal.ts";
 
 /** What has been asked, with nothing known of it yet. */
@@ -28,17 +28,13 @@ interface Asked {
   readonly cancel?: unknown;
 }
 
-/** What of a route's input matters here. */
-interface Input extends Readonly<Record<string, unknown>> {
-  readonly waitMs?: number;
-  readonly follow?: boolean;
-}
-
 export const isChannel = ({ url, headers }: IncomingMessage): boolean =>
   url === CHANNEL_PATH && headers.upgrade === CHANNEL_PROTOCOL;
 
 /** Takes over a connection whose request asked for it. */
 export function openChannel(desk: Desk, door: Door, request: IncomingMessage, socket: Socket, head: Buffer): void {
+  // From here on the socket is ours alone: without a listener, a peer that resets it would end the program.
+  socket.on("error", () => undefined);
   try {
     if (!isChannel(request)) throw new UserError("REQUEST_INVALID", "There is nothing to upgrade to");
     door.admit(request);
@@ -75,7 +71,6 @@ export class Channel {
 
   open(head: Buffer): void {
     const socket = this.#socket;
-    socket.on("error", () => undefined);
     // Whoever hangs up has no use for answers; by itself the server would keep its half of the connection open.
     socket.once("end", () => {
       this.gone();
@@ -84,7 +79,7 @@ export class Channel {
     socket.on("data", (chunk: Buffer) => this.#take(chunk));
     socket.on("drain", () => this.#breathe());
     socket.setTimeout(this.#desk.limits.idleMs, () => {
-      if (this.#calls.size === 0) socket.end();
+      if (this.#calls.size === 0) this.end();
     });
     if (head.length > 0) this.#take(head);
   }
@@ -92,8 +87,8 @@ export class Channel {
   /** Takes nothing more; the connection ends when everything has been answered. */
   end(): void {
     this.#ending = true;
-    this.#socket.pause();
-    if (this.#calls.size === 0) this.#socket.end();
+    this.#slow?.cancel();
+    if (this.#calls.size === 0) this.#hangUp();
   }
 
   destroy(): void {
@@ -108,31 +103,40 @@ export class Channel {
   }
 
   #take(chunk: Buffer): void {
-    for (const line of this.#lines.push(chunk)) {
-      if (this.#ending) return;
-      this.#hear(line);
-    }
+    // What still comes is read and thrown away, so that the end of it is noticed.
+    if (this.#ending) return;
+    const lines = this.#lines.push(chunk);
+    if (lines.length > 0) this.#ended();
+    for (const line of lines) if (!this.#ending) this.#hear(line);
     if (this.#lines.isTooLong) this.#breakOff(tooLong());
     this.#watchSlow();
     this.#breathe();
   }
 
-  /** A line that was begun has to end some time. */
+  /** A line that was begun has to end some time, however often a little more of it comes. */
   #watchSlow(): void {
     const { clock, limits } = this.#desk;
-    this.#slow?.cancel();
-    this.#slow = undefined;
-    if (!this.#lines.isOpen) return;
+    if (!this.#lines.isOpen || this.#slow !== undefined || this.#ending || this.#socket.isPaused()) return;
     const tell = (): void => this.#breakOff(new UserError("REQUEST_SLOW", "The request took too long to arrive"));
     this.#slow = clock.at(later(clock.now(), millis(limits.requestMs)), tell);
   }
 
-  /** Takes no more than it can answer: who asks without listening, or for everything at once, is asked to wait. */
+  #ended(): void {
+    this.#slow?.cancel();
+    this.#slow = undefined;
+  }
+
+  /** Who asks without listening is not listened to. */
   #breathe(): void {
     if (this.#ending) return;
-    const isFull = this.#calls.size >= CALLS_MAX || this.#socket.writableLength > this.#desk.limits.followBytes;
-    if (isFull) this.#socket.pause();
-    else if (this.#socket.isPaused()) this.#socket.resume();
+    if (this.#socket.writableLength > this.#desk.limits.followBytes) {
+      // It is not the peer that is slow now.
+      this.#ended();
+      this.#socket.pause();
+    } else if (this.#socket.isPaused()) {
+      this.#socket.resume();
+      this.#watchSlow();
+    }
   }
 
   #hear(line: Line): void {
@@ -148,6 +152,8 @@ export class Channel {
       return this.#breakOff(new UserError("REQUEST_INVALID", `Call ${id} is underway already`));
     }
     try {
+      if (this.#calls.size >= CALLS_MAX)
+        throw new UserError("REQUEST_INVALID", `There are ${CALLS_MAX} calls underway on this channel already`);
       this.#call(asked);
     } catch (error) {
       this.#refuse(id, error);
@@ -159,32 +165,24 @@ export class Channel {
     if (typeof method !== "string" || typeof path !== "string")
       throw new UserError("REQUEST_INVALID", "A call has a method and a path");
     const admission = this.#door.admit(this.#named(by));
-    const mark = path.indexOf("?");
-    const found = desk.router.find(method, mark < 0 ? path : path.slice(0, mark));
+    const { found, query } = lookUp(desk, admission, method, path);
     if (!("route" in found)) throw new UserError("ROUTE_UNKNOWN", "There is no such path on a channel");
     const { route, params } = found;
-    if (!allows(admission.scope, route.scope))
-      throw new UserError("FORBIDDEN", `The token lacks the scope "${route.scope}"`);
-    const given = method === "POST" ? (body ?? {}) : queryOf(mark < 0 ? "" : path.slice(mark + 1), route.request);
+    const given = method === "POST" ? (body ?? {}) : queryOf(query, route.request);
     const input = readRequest(route.request, given) as Input;
     refuseStream(route, input);
     const wait = route.waits && (input.waitMs ?? 0) > 0 ? desk.waits.open() : undefined;
     const caller: Caller = wait === undefined ? admission : { by: admission.by, signal: wait.signal };
     this.#calls.set(id, wait?.giveUp);
-    const over = (): void => {
-      wait?.over();
-      this.#calls.delete(id);
-    };
-    route.call(desk.backend, params, input, caller).then(
-      (value) => {
-        over();
-        this.#answer(value === undefined ? { id, status: 204 } : { id, status: 200, body: value });
-      },
-      (error: unknown) => {
-        over();
-        this.#refuse(id, stopping(error, desk, caller));
-      },
-    );
+    Promise.resolve()
+      .then(() => route.call(desk.backend, params, input, caller))
+      .then((value): AnswerLine => (value === undefined ? { id, status: 204 } : { id, status: 200, body: value }))
+      .finally(() => {
+        wait?.over();
+        this.#calls.delete(id);
+      })
+      .then((answer) => this.#answer(answer))
+      .catch((error: unknown) => this.#refuse(id, stopping(error, desk, caller)));
   }
 
   /** Whoever opened the channel, unless the call says otherwise and may. */
@@ -205,15 +203,25 @@ export class Channel {
     if (!this.#socket.writable) return;
     this.#socket.write(`${JSON.stringify(line)}\n`);
     this.#breathe();
-    if (this.#ending && this.#calls.size === 0) this.#socket.end();
+    if (this.#ending && this.#calls.size === 0) this.#hangUp();
   }
 
   /** What comes cannot be told apart any more: that is said, and then the connection ends. */
   #breakOff(error: unknown): void {
     if (this.#ending) return;
     this.#ending = true;
+    this.gone();
     this.#refuse(NOBODY, error);
+  }
+
+  /** A peer that does not hang up in turn is hung up on. */
+  #hangUp(): void {
+    const { clock } = this.#desk;
+    if (this.#socket.writableEnded) return;
+    this.#socket.resume();
     this.#socket.end();
+    const alarm = clock.at(later(clock.now(), millis(LINGER_MS)), () => this.#socket.destroy());
+    this.#socket.once("close", () => alarm.cancel());
   }
 }
 

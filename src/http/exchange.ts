@@ -28,7 +28,7 @@ export interface Desk {
 }
 
 /** What some requests have in common. */
-interface Input extends Readonly<Record<string, unknown>> {
+export interface Input extends Readonly<Record<string, unknown>> {
   readonly waitMs?: number;
   readonly follow?: boolean;
 }
@@ -42,28 +42,41 @@ export function handle(
   expects = false,
 ): void {
   const { method = "", url = "" } = request;
-  const mark = url.indexOf("?");
-  const path = mark < 0 ? url : url.slice(0, mark);
   try {
     const admission = door.admit(request);
-    const found = desk.router.find(method, path);
-    const scope = "route" in found ? found.route.scope : found.scope;
-    if (!allows(admission.scope, scope)) throw new UserError("FORBIDDEN", `The token lacks the scope "${scope}"`);
+    const { found, query } = lookUp(desk, admission, method, url);
     const max = "route" in found && found.route.large ? SUBMIT_BYTES : BODY_BYTES;
     checkBody(request, max);
-    const query = mark < 0 ? "" : url.slice(mark + 1);
     const proceed = (body: unknown): void => {
       if ("route" in found) answer(desk, found, admission, body, request, response);
       else mounted(desk, found, admission, body, request, response);
     };
     if (method !== "POST") return proceed("route" in found ? queryOf(query, found.route.request) : undefined);
-    if (query !== "" && "route" in found)
-      throw new UserError("REQUEST_INVALID", "What a POST takes stands in its body");
     if (expects) response.writeContinue();
     takeBody(request, max, proceed, (error) => refuse(desk, request, response, error));
   } catch (error) {
-    refuse(desk, request, response, error, path);
+    refuse(desk, request, response, error, pathOf(url));
   }
+}
+
+const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
+
+/** What is asked for, if there is such a thing and the caller may. */
+export function lookUp(
+  { router }: Desk,
+  admission: Admission,
+  method: string,
+  url: string,
+): { readonly found: Match | Mount; readonly query: string } {
+  const path = pathOf(url);
+  const found = router.find(method, path);
+  const isRoute = "route" in found;
+  const scope = isRoute ? found.route.scope : found.scope;
+  if (!allows(admission.scope, scope)) throw new UserError("FORBIDDEN", `The token lacks the scope "${scope}"`);
+  const query = url.slice(path.length + 1);
+  if (method === "POST" && query !== "" && isRoute)
+    throw new UserError("REQUEST_INVALID", "What a POST takes stands in its body");
+  return { found, query };
 }
 
 function answer(

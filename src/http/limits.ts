@@ -33,8 +33,6 @@ export const LIMITS: Limits = {
 /** The most of a body that is read: a plan may be large, anything else is small. */
 export const SUBMIT_BYTES = 64 * 1024 * 1024;
 export const BODY_BYTES = 1024 * 1024;
-/** Calls that may be underway on one channel; who has as many asks for no more until one is answered. */
-export const CALLS_MAX = 1_024;
 /** How long, and how much of, a body that was refused is still taken and thrown away, so that the refusal is heard. */
 export const LINGER_MS = 1_000;
 export const LINGER_BYTES = 64 * 1024 * 1024;

@@ -116,6 +116,10 @@ function noteSocket(state: string, socket: string | undefined): void {
   else writePrivately(socketNote(state), `${JSON.stringify(noteOf(socket))}\n`);
 }
 
+/** Older than 24.9, Node would hand over everybody who only says that it could speak something else, and who could then not be answered. */
+const [MAJOR = 0, MINOR = 0] = process.versions.node.split(".").map(Number);
+const MAY_CHOOSE = MAJOR > 24 || MINOR >= 9;
+
 /** A listener that answers, but does not yet listen. */
 function listener(desk: Desk, door: Door, connections: number): HttpServer {
   const { limits } = desk;
@@ -130,7 +134,8 @@ function listener(desk: Desk, door: Door, connections: number): HttpServer {
   server.maxConnections = connections;
   server.on("request", (request, response) => handle(desk, door, request, response));
   server.on("checkContinue", (request, response) => handle(desk, door, request, response, true));
-  server.on("upgrade", (request, socket, head) => openChannel(desk, door, request, socket as Socket, head));
+  if (MAY_CHOOSE)
+    server.on("upgrade", (request, socket, head) => openChannel(desk, door, request, socket as Socket, head));
   server.on("clientError", refuseGarbled);
   return server;
 }

@@ -7,7 +7,7 @@
  * agent's hands in the same files. The lease runs out instead, and the scheduler goes by that.
  */
 import { UserError, type UserErrorCode } from "../domain/errors.ts";
-import { type Instant, instant, later, type Millis, millis } from "../domain/time.ts";
+import { type Instant, instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import type { Clock, Timer } from "../effects/clock.ts";
 import type { LeaseRequest } from "../wire/messages.ts";
 import type { LeaseReply } from "../wire/service.ts";
@@ -43,6 +43,9 @@ export const isOver = (error: unknown): boolean => error instanceof UserError &&
 
 /** Which lease is meant: everything that is left out must follow from what is held. */
 export type AskedLease = { readonly [K in keyof LeaseRequest]?: LeaseRequest[K] };
+
+/** The answer of a call does not wait for longer than this for what else there is to say. */
+const ASKING_MAX = seconds(2);
 
 export class Holds {
   readonly #options: HoldsOptions;
@@ -123,7 +126,12 @@ export class Holds {
    */
   async askAbout(words: number): Promise<void> {
     const unheard = [...this.#held.values()].filter(({ word }) => word <= words);
-    await Promise.all(unheard.map((hold) => this.#renew(hold)));
+    if (unheard.length === 0) return;
+    const { clock } = this.#options;
+    const enough = Promise.withResolvers<void>();
+    const timer = clock.at(later(clock.now(), ASKING_MAX), enough.resolve);
+    await Promise.race([Promise.all(unheard.map((hold) => this.#renew(hold))), enough.promise]);
+    timer.cancel();
   }
 
   /** What the agent must hear, at the next opportunity: leases to be ended, again and again; leases that are gone, once. */

@@ -41,6 +41,22 @@ describe("a client with a channel", () => {
     expect(await Promise.all(claims)).toEqual(Array(50).fill(GRANT));
   });
 
+  test("reports over a connection of its own while hundreds of its calls wait", async () => {
+    await using rig = await httpRig({ claim: (_, caller) => untilGivenUp(caller) });
+    await using there = await onChannel(rig);
+    const { client, tap } = there;
+    const over = new AbortController();
+    const wait = { session: "s1", waitMs: 60_000 };
+    const claims = Array.from({ length: 520 }, () =>
+      client.claim(wait, { signal: over.signal }).catch(() => undefined),
+    );
+    const before = tap.opened;
+    expect(await client.sessions()).toHaveLength(1);
+    expect(tap.opened).toBeGreaterThan(before);
+    over.abort();
+    await Promise.all(claims);
+  });
+
   test("is named as it says, and each call may say otherwise", async () => {
     await using rig = await httpRig();
     await using there = await onChannel(rig, "mo");

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { UserError } from "../domain/errors.ts";
 import { type Line, LineCutter } from "../std/lines.ts";
 import { type Ask, reasonOf } from "./ask.ts";
-import { type AnswerLine, CHANNEL_PATH, CHANNEL_PROTOCOL } from "./frames.ts";
+import { type AnswerLine, CALLS_MAX, CHANNEL_PATH, CHANNEL_PROTOCOL } from "./frames.ts";
 import { request as open } from "./node-http.ts";
 
 /** The most that is taken of an answer. */
@@ -40,6 +40,11 @@ export class Channel {
 
   get isOpen(): boolean {
     return this.#socket.writable && this.#socket.readable;
+  }
+
+  /** Whether another call would be one too many: there are those that wait, and one that reports must not stand behind them. */
+  get isFull(): boolean {
+    return this.#pending.size >= CALLS_MAX / 2;
   }
 
   ask({ method, path, body, by, signal, patience }: Ask): Promise<AnswerLine> {
@@ -114,7 +119,9 @@ export function openChannel(
     request.once("upgrade", (_, socket, head) => resolve(new Channel(socket, head, silent)));
     request.once("response", (answer) => {
       answer.resume();
-      resolve(undefined);
+      // Other refusals say nothing of what it knows.
+      if (answer.statusCode === 404) resolve(undefined);
+      else reject(new BrokenChannel());
     });
     request.once("socket", (socket) => socket.unref());
     request.once("error", reject);

@@ -14,6 +14,9 @@ export const CHANNEL_PROTOCOL = "rota-lines";
 /** The most a line may have, in bytes. What is larger goes by itself, as a request. */
 export const LINE_MAX = 1024 * 1024;
 
+/** Calls that may be underway on one channel, those that wait among them. What goes beyond goes by itself, as a request. */
+export const CALLS_MAX = 1_024;
+
 /** As over HTTP: 200 with what was answered, 204 with nothing, else `{ error }`. */
 export interface AnswerLine {
   readonly id: number;

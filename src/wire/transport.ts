@@ -32,7 +32,7 @@ export function openTransport(where: Where, by: string | undefined): Transport {
     ...(where.token !== undefined && { authorization: `Bearer ${where.token}` }),
     ...named(by),
   };
-  const channels = new ChannelKeeper(() => {
+  const channels = new ChannelKeeper(async () => {
     const { connection, name } = targetOf(where);
     return openChannel(connection, identity, () => silent(name));
   });
@@ -126,7 +126,7 @@ class ChannelKeeper {
 
   /** The channel, when there is one; else one is opened for those who come later. */
   get(): Channel | undefined {
-    if (this.#channel?.isOpen === true) return this.#channel;
+    if (this.#channel?.isOpen === true) return this.#channel.isFull ? undefined : this.#channel;
     this.#channel = undefined;
     if (++this.#calls > 1 && this.#state === undefined) void this.#begin();
     return undefined;

@@ -66,6 +66,7 @@ export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "exe
   const forgetOld = forgetting(scheduler);
   const stopListening = engine.listen((events) => {
     if (events.some(isCause) && engine.world.sessions.size > 0) nudge();
+    for (const event of events) if (event.kind === "session_left") wakes.forget(event.session);
     forgetOld();
   });
   const parts = { scheduler, state, wakes, socket, version, nudge, sessionTtl: config.sessionTtl };

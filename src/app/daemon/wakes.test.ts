@@ -52,6 +52,15 @@ describe("an offer that nobody came for", () => {
     expect(second.wake).toMatchObject(OFFER);
   });
 
+  test("is not told to a session that has left meanwhile, and its call ends", async () => {
+    const { rig, service, answer, listen } = await openWakes();
+    expect((await listen()).wake).toMatchObject(OFFER);
+    const again = await listen();
+    await answer(service.leave("s", CALLER));
+    expect(again).toEqual({ wake: undefined });
+    await rig.clock.advance(5_000);
+  });
+
   test("is told once to a stream that stays open", async () => {
     const { rig, listen } = await openWakes();
     const { signal } = new AbortController();

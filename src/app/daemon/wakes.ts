@@ -82,13 +82,18 @@ export class Wakes implements Waker {
     }
   }
 
+  /** The session has left: whoever still calls in its name is told nothing. */
   forget(session: string): void {
+    for (const { answer, timer } of this.#boxes.get(session)?.listeners ?? []) {
+      timer?.cancel();
+      answer(undefined);
+    }
     this.#boxes.delete(session);
   }
 
   /** Nobody is told anything more. */
   close(): void {
-    this.#boxes.clear();
+    for (const session of [...this.#boxes.keys()]) this.forget(session);
   }
 
   async #one(target: WakeTarget): Promise<Error | undefined> {

@@ -90,13 +90,13 @@ export function workOf(parts: WorkParts): Work {
       const { summary, fence } = request;
       const outcome = {
         kind: "success",
-        durationMs: outFor(parts, request),
+        durationMs: outFor(request),
         ...(summary !== undefined && { summary }),
       } as const;
       return settledReply(await reception.report(claimedOf(request), { kind: "complete", outcome }), fence);
     },
     fail: async (request) => {
-      const outcome = failureOf(request, outFor(parts, request));
+      const outcome = failureOf(request, outFor(request));
       return settledReply(await reception.report(claimedOf(request), { kind: "fail", outcome }), request.fence);
     },
     release: async (request, { by }) => {
@@ -115,7 +115,8 @@ export function workOf(parts: WorkParts): Work {
 
   /** What is kept for the session now, and was not claimed. */
   function openOffer(session: string): Wake | undefined {
-    const { profile } = mustKnow(parts, session);
+    const profile = engine.world.sessions.get(workerId(session))?.profile;
+    if (profile === undefined) return undefined;
     for (const { run, task } of engine.pools.line(profile.pool).ready.aside.offeredTo(profile.id)) {
       const { until } = task.offer ?? {};
       if (until !== undefined && until > clock.now()) return wakeOf({ run, task, until, reason: "offered" });
@@ -123,7 +124,7 @@ export function workOf(parts: WorkParts): Work {
     return undefined;
   }
 
-  function outFor(_: WorkParts, { run, task }: LeaseRequest): Millis {
+  function outFor({ run, task }: LeaseRequest): Millis {
     const found = engine.world.findRun(runId(run));
     const no = found?.graph.find(taskId(task));
     const status = no === undefined ? undefined : found?.tasks[no]?.status;

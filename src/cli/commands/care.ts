@@ -20,7 +20,7 @@ export const CARE_COMMANDS: readonly CommandSpec[] = [
     details:
       "Takes the runs, their tasks, their events and their logs away. What they have taught about how long tasks take stays, the newest run " +
       "always does, and so does what the key of a caller from the last day leads to. Needs the state directory for itself: stop the " +
-      "daemon first. It may be stopped at any moment, and goes on when it is called again. The room in the database is used again for new runs.",
+      "daemon first. It may be stopped at any moment, and goes on when it is called again. A plan whose run was forgotten begins anew with `rota run --resume`. The room in the database is used again for new runs.",
     arguments: [],
     options: {
       "older-than": { kind: "span", describe: "Only runs that ended longer ago than this", fallback: "30d" },

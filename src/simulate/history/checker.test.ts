@@ -138,6 +138,15 @@ describe("a checker notices", () => {
     expect(broken(story.claim("a", "local/1"))[0]).toContain("it is kept for s1, and goes to local/1");
   });
 
+  test("that somebody is said to wait who does not", () => {
+    const wait = { reason: "capacity", workers: 1, idle: 0 } as const;
+    const running = plan({ a: {} }).start("a").of("a", { kind: "waiting", wait });
+    expect(broken(running)[0]).toContain("it is said to wait for capacity while it is running");
+    const early = plan({ a: { retry: { ...task("x").retry, attempts: 3 } } }).start("a");
+    early.retry("a", 5).of("a", { kind: "waiting", wait });
+    expect(broken(early)[0]).toContain("it is said to wait for capacity while it is backing off");
+  });
+
   test("that a run ends before its tasks have", () => {
     const story = plan({ a: {} }).ofRun({ kind: "run_finished", outcome: "succeeded" });
     expect(broken(story)[0]).toContain("1 tasks have not ended");

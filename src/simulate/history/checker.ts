@@ -216,6 +216,10 @@ export class HistoryChecker {
       case "approved":
         task.approved = true;
         return;
+      case "waiting":
+        if (task.state !== "waiting") say(`it is said to wait for ${event.wait.reason} while it is ${task.state}`);
+        if (event.at < task.notBefore) say(`it is said to wait for ${event.wait.reason} while it is backing off`);
+        return;
       case "offered":
         if (task.state !== "waiting") say(`it is offered while it is ${task.state}`);
         task.offer = { session: event.session, until: event.until };
