@@ -128,9 +128,12 @@ export class Waiting {
       if (candidate === undefined) continue;
       const { run, task, status, passedSince } = candidate;
       const hold = this.#holdOf(task, status);
-      if (hold.since !== undefined && this.aside.pauses.of(run, task) === undefined) {
+      const isOnHold = this.aside.pauses.of(run, task) !== undefined;
+      if (hold.since !== undefined && !isOnHold) {
         this.#holds.set(task, { of: status.since, for: millis(hold.for + between(hold.since, now)), since: undefined });
-      }
+      } else this.#hold(candidate);
+      // Where nothing has changed for it, it stays where it stands.
+      if ((isOnHold || task.offer !== undefined) === this.aside.has(candidate)) continue;
       this.leave(task);
       const entered = this.enter(run, task, status, now);
       if (entered !== undefined) entered.passedSince = passedSince;
