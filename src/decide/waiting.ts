@@ -102,12 +102,9 @@ export class Waiting {
     const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, entered, passedSince: undefined };
     this.#candidates.set(task, candidate);
     this.#hold(candidate);
-    const canGo = isPossible(shape);
-    if (canGo) this.#count(run.no, 1);
+    if (isPossible(shape)) this.#count(run.no, 1);
     if (this.aside.takes(candidate)) return candidate;
-    // What nobody can do stands in nobody's way.
-    if (!canGo) this.#deps.setAside(candidate);
-    else if (status.notBefore > now) this.#delayed.push(candidate);
+    if (status.notBefore > now) this.#delayed.push(candidate);
     else this.#line(candidate, now);
     return candidate;
   }
@@ -167,6 +164,8 @@ export class Waiting {
   }
 
   #line(candidate: Candidate, now: Instant): void {
+    // What nobody can do stands in nobody's way.
+    if (!this.#deps.isPossible(candidate.shape)) return this.#deps.setAside(candidate);
     this.#deps.fairness.queue(candidate.run, candidate.lane, now);
     this.#lines.add(candidate);
     this.#deps.queueOf(candidate.run.no)?.add(candidate);
@@ -178,8 +177,8 @@ export class Waiting {
 
   #unline(candidate: Candidate): void {
     if (this.aside.has(candidate)) return this.aside.remove(candidate);
-    if (!this.#deps.isPossible(candidate.shape)) return;
     if (this.#delayed.values()[candidate.place] === candidate) return this.#delayed.remove(candidate);
+    if (!this.#deps.isPossible(candidate.shape)) return;
     this.#deps.fairness.unqueue(candidate.run, candidate.lane);
     this.#deps.queueOf(candidate.run.no)?.remove(candidate);
   }

@@ -17,6 +17,9 @@ import type { Shape } from "./shapes.ts";
 /** How many are looked at in one turn; the others come in the next ones, whenever those are. A turn must not take longer because many wait. */
 const LOOKS_MAX = 32;
 
+/** Of these there is an event of their own. */
+const TOLD_BEFORE: ReadonlySet<WaitReason> = new Set(["paused", "offered", "backing-off"]);
+
 /** What the first in line was said to wait for, and what was the case then. */
 interface Told {
   readonly reason: WaitReason;
@@ -75,7 +78,7 @@ export class Waits {
 
   *#ofAside({ run, task, status }: Candidate, now: Instant): Iterable<Notice> {
     const wait = task.status === status ? waitsOf(this.#deps, run, now)(task) : undefined;
-    if (wait === undefined) return;
+    if (wait === undefined || TOLD_BEFORE.has(wait.reason)) return;
     this.#toldAside.set(task, status.since);
     yield { run, task, news: { kind: "waiting", wait } };
   }
@@ -88,7 +91,7 @@ export class Waits {
     const { task, shape } = first;
     if (!isPassed && isAsBefore(before, shape, line)) return;
     const wait = waitsOf(this.#deps, run, now)(task);
-    if (wait === undefined) return;
+    if (wait === undefined || TOLD_BEFORE.has(wait.reason)) return;
     this.#told.set(
       run.no,
       told.set(line, { reason: wait.reason, shape, out: line.out, sessions: line.roster?.size ?? 0 }),

@@ -39,7 +39,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "processes are started before the commit": bug(
     "engine/floor.ts",
-    "this.#afterCommit.push(() => this.attempts.start(run, task));",
+    "this.#outbox.act(() => this.attempts.start(run, task));",
     "this.attempts.start(run, task);",
   ),
   "resources are given back twice": bug(
