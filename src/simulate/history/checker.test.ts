@@ -4,8 +4,9 @@ import { task } from "../../../test/rig/builders.ts";
 import { type SpecSketch, Story } from "../../../test/rig/story.ts";
 import type { Event } from "../../domain/event.ts";
 import { workerId } from "../../domain/ids.ts";
+import type { Outcome } from "../../domain/outcome.ts";
 import type { RunManifest } from "../../domain/run.ts";
-import { seconds } from "../../domain/time.ts";
+import { type Instant, millis, seconds } from "../../domain/time.ts";
 import { openMemoryStore } from "../../store/memory/store.ts";
 import { HistoryChecker, type HistoryFacts } from "./checker.ts";
 import { brokenLaws } from "./offline.ts";
@@ -116,6 +117,26 @@ describe("a checker notices", () => {
       .start("a")
       .fail("a");
     expect(broken(early)[0]).toContain("given up after 1 of 3 tries");
+  });
+
+  test("that somebody backs off for longer than it may, unless the one who was timed out may still be at work", () => {
+    const retry = { ...task("x").retry, attempts: 3, max: seconds(2) };
+    const retried = (pool: string, notBefore: number, outcome: Outcome): Story => {
+      const story = plan({ a: { retry, ...(pool !== "local" && { pool }) } }).start(
+        "a",
+        pool === "local" ? "local/1" : "s1",
+      );
+      return story.of("a", { kind: "retried", outcome, notBefore: (story.now + notBefore) as Instant, costs: true });
+    };
+    const law = expect.stringContaining("it backs off for longer than it may");
+    const late = { kind: "timeout", limit: "hard", durationMs: millis(5) } as const;
+    const facts = { seesRenewals: true };
+    expect(broken(retried("local", 2_001, late), undefined, facts)).toContainEqual(law);
+    expect(
+      broken(retried("agents", 2_001, { kind: "exit", code: 1, durationMs: millis(5) }), undefined, facts),
+    ).toContainEqual(law);
+    expect(broken(retried("agents", 20_000, late), undefined, facts)).not.toContainEqual(law);
+    expect(broken(retried("agents", 40_000, late), undefined, facts)).toContainEqual(law);
   });
 
   test("that what is cancelled, parked or on hold is given out", () => {

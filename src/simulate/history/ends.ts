@@ -82,6 +82,10 @@ function checkExpiry(task: SeenTask, at: number, outcome: Outcome | undefined, s
   if (at <= task.deadline) say(`it expired ${task.deadline - at} ms before its deadline was over`);
 }
 
+/** Until when the session that was timed out may be at work: nobody else gets the task before that. Not known without its renewals. */
+const stillAtWork = (task: SeenTask, { kind }: Outcome): number =>
+  kind !== "timeout" || poolOf(task.spec) === LOCAL_POOL ? 0 : (task.deadline ?? Number.POSITIVE_INFINITY);
+
 function checkRetry(task: SeenTask, event: TaskEvent & { readonly kind: "retried" }, say: Say): void {
   const { outcome, costs, notBefore, at } = event;
   if (costs !== COSTLY.has(outcome.kind)) say(`${outcome.kind} ${costs ? "counts" : "does not count"} as a try`);
@@ -89,7 +93,8 @@ function checkRetry(task: SeenTask, event: TaskEvent & { readonly kind: "retried
   if (notBefore < at) say("it backs off into the past");
   if (task.isBlurred || !costs) return;
   if (task.failures + 1 >= task.spec.retry.attempts) say(`it goes over its ${task.spec.retry.attempts} tries`);
-  if (notBefore - at > task.spec.retry.max) say("it backs off for longer than it may");
+  if (notBefore - at > task.spec.retry.max && notBefore > stillAtWork(task, outcome))
+    say("it backs off for longer than it may");
 }
 
 function checkFailure(task: SeenTask, outcome: Outcome, reason: string, say: Say): void {
