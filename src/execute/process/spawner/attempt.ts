@@ -144,7 +144,9 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   /** The first cause stands, unless it outlived its soft limit until the hard one; the grace can only get shorter. */
   stop(cause: Cause, graceMs: number): void {
     const first = this.#cause === undefined;
-    if (first || (this.#running && isLimit(this.#cause, "soft") && isLimit(cause, "hard"))) {
+    // Before its start was heard of it runs as well.
+    const isAlive = this.#running || this.#endedAt === 0;
+    if (first || (isAlive && isLimit(this.#cause, "soft") && isLimit(cause, "hard"))) {
       this.#cause = cause;
       this.#launched?.note(JSON.stringify(cause));
     }
