@@ -1,4 +1,4 @@
-/** What single decisions cost: ranking a plan, giving out one task, taking note of an end. */
+/** What single decisions cost: ranking a plan, giving out one task, taking note of an end, a claim among many runs. */
 import { atMost, type Bench, inChild, machine, median, round } from "../rig.ts";
 
 const PARTS = new URL("./parts.ts", import.meta.url);
@@ -18,6 +18,10 @@ export const bench: Bench = async ({ quick }) => {
     ends[size] = round(median(measured.map(({ us }) => us)));
   }
   const ahead = await repeat<{ ms: number; worstMs: number }>(rounds, ["lookAhead", 300]);
+  const [few, crowd] = quick ? [600, 2_000] : [1_000, 20_000];
+  const amongFew = await repeat<{ us: number }>(rounds, ["amongRuns", few]);
+  const amongMany = await repeat<{ us: number }>(rounds, ["amongRuns", crowd]);
+  const claim = (measured: readonly { readonly us: number }[]): number => median(measured.map(({ us }) => us));
   const costs = Object.values(ends);
   return {
     machine: machine(),
@@ -26,9 +30,22 @@ export const bench: Bench = async ({ quick }) => {
       atMost("Q9 one dispatch of 100,000 ready, µs", median(one.map(({ us }) => us)), 20),
       atMost("Q9 one dispatch of 100,000 ready, 4 lanes, 16 shapes, µs", median(many.map(({ us }) => us)), 20),
       atMost("cost of an end, costliest size over cheapest", Math.max(...costs) / Math.min(...costs), 2),
+      atMost(
+        `a claim and its end among ${crowd} waiting runs, over one among ${few}`,
+        claim(amongMany) / claim(amongFew),
+        2,
+      ),
       atMost("one decision by looking ahead over 300 tasks, ms", median(ahead.map(({ ms }) => ms)), 5),
     ],
-    results: { ranking, dispatch: one, dispatchManyShapes: many, microsecondsPerEnd: ends, lookAhead: ahead },
+    results: {
+      ranking,
+      dispatch: one,
+      dispatchManyShapes: many,
+      microsecondsPerEnd: ends,
+      amongFew,
+      amongMany,
+      lookAhead: ahead,
+    },
   };
 };
 

@@ -1,12 +1,14 @@
 /** Measurements of single decisions, each in a process of its own: `node parts.ts NAME ARGS…` prints one JSON object. */
-import { Dispatcher } from "../../src/decide/dispatcher.ts";
+import { type Assignment, Dispatcher } from "../../src/decide/dispatcher.ts";
 import { LookAhead } from "../../src/decide/look-ahead.ts";
+import { Pools } from "../../src/decide/pools.ts";
 import { upwardRanks } from "../../src/decide/rank.ts";
 import type { Event, TaskNews } from "../../src/domain/event.ts";
 import { buildGraph } from "../../src/domain/graph.ts";
+import { NO_HISTORY } from "../../src/domain/history.ts";
 import { runId, taskId, workerId } from "../../src/domain/ids.ts";
 import { reduce } from "../../src/domain/reduce.ts";
-import { type Run, type RunManifest, runNo } from "../../src/domain/run.ts";
+import { type Run, type RunManifest, remaining, runNo } from "../../src/domain/run.ts";
 import { PRIORITIES, SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
 import type { Task } from "../../src/domain/task.ts";
 import { instant, later, millis, seconds } from "../../src/domain/time.ts";
@@ -98,6 +100,57 @@ function rank(count: number) {
   return { edges: graph.edges, graphMs, firstMs: times[0], ms: median(times) };
 }
 
+/** One claim of a session and its end after the other, while so many runs wait for the same pool. */
+function amongRuns(count: number) {
+  const world = new World();
+  const pools = new Pools({ workers: [], capacity: {}, capabilities: [] }, world);
+  const happen = (event: Event): void => {
+    const changes: Change[] = [];
+    reduce(world, event, changes);
+    for (const change of changes) pools.observe(change);
+  };
+  const specs = ["first", "second"].map((id, no) => ({
+    ...SPEC_DEFAULTS,
+    id: taskId(id),
+    run: { prompt: id },
+    pool: "agents",
+    needs: no === 0 ? [] : [taskId("first")],
+  }));
+  for (let no = 1; no <= count; no++) {
+    const manifest = { ...MANIFEST, id: runId(`bench-${no}`) };
+    happen({ kind: "run_submitted", manifest, specs, seq: world.seq + 1, at: START, run: runNo(no) });
+    pools.admit(world.run(runNo(no)) as Run, NO_HISTORY);
+  }
+  const session = workerId("session");
+  const profile = { id: session, agent: "agents", pool: "agents", capabilities: [], slots: 1, ttl: seconds(30) };
+  pools.enrol({ profile, state: "idle", joinedAt: START, seenAt: START, losses: 0 });
+  const line = pools.line("agents");
+  const turn = (): void => {
+    Array.from(pools.age(START));
+    Array.from(pools.takeNotices(START));
+  };
+  const times = Array.from({ length: 1_000 }, () => {
+    const start = performance.now();
+    const { run, task, evidence } = line.nextFor(session, { sees: () => true }, START) as Assignment;
+    const place = () => ({ seq: world.seq + 1, at: START, run: run.no, task: task.no, version: task.version + 1 });
+    happen({
+      kind: "claimed",
+      worker: session,
+      deadline,
+      evidence,
+      tokenHash: "",
+      ...place(),
+      attempt: task.attempt + 1,
+    });
+    turn();
+    happen({ ...SUCCESS, ...place(), attempt: task.attempt } as Event);
+    if (remaining(run) === 0) pools.dismiss(run);
+    turn();
+    return (performance.now() - start) * 1_000;
+  });
+  return { us: median(times.slice(200)) };
+}
+
 /** One dispatch after the other while `count` tasks wait, in the middle of a run: `next`, and taking note of the claim. */
 function dispatch(count: number, lanes: number, shapes: number) {
   const floor = new Floor(ready(count, lanes, shapes), 64, 64 * (shapes / 2 + 1));
@@ -173,6 +226,12 @@ function lookAhead(count: number) {
   return { ms: median(times), worstMs: Math.max(...times), decisions: times.length };
 }
 
-const PARTS: Readonly<Record<string, (...args: number[]) => unknown>> = { rank, dispatch, complete, lookAhead };
+const PARTS: Readonly<Record<string, (...args: number[]) => unknown>> = {
+  rank,
+  dispatch,
+  complete,
+  amongRuns,
+  lookAhead,
+};
 const [name = "", ...args] = process.argv.slice(2);
 process.stdout.write(`${JSON.stringify(PARTS[name]?.(...args.map(Number)))}\n`);

@@ -15,7 +15,7 @@ import { isHeld, type Task } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import { restoreRun } from "../store/rows.ts";
-import type { PendingRequest, Store } from "../store/store.ts";
+import type { PendingRequest, WorkingStore } from "../store/store.ts";
 import { Cycle, type CycleDeps } from "./cycle.ts";
 import { type CycleView, cycleTurn } from "./cycle-turn.ts";
 import { Floor, type FloorDeps, type FloorOptions } from "./floor.ts";
@@ -24,20 +24,7 @@ import { settleLoss, settleRequest, stopAttempt, type Turn } from "./settle.ts";
 
 export interface EngineDeps extends Omit<FloorDeps, "options"> {
   readonly options: EngineOptions;
-  readonly store: Pick<
-    Store,
-    | "commit"
-    | "load"
-    | "runs"
-    | "events"
-    | "lastSeq"
-    | "requests"
-    | "history"
-    | "sessions"
-    | "pauses"
-    | "recall"
-    | "secret"
-  >;
+  readonly store: WorkingStore;
 }
 export interface EngineOptions extends FloorOptions {
   /** Whether runs that have ended are kept in memory. A daemon that lives for long does not. */

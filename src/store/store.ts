@@ -175,3 +175,19 @@ export interface Store extends AsyncDisposable {
   /** What is wrong with the store itself, in sentences; empty when nothing is. */
   check(): Promise<readonly string[]>;
 }
+
+/** What of it a scheduler at work needs. Who owns the file, and what is to be forgotten, is for others to see to. */
+export type WorkingStore = Pick<
+  Store,
+  | "commit"
+  | "load"
+  | "runs"
+  | "events"
+  | "lastSeq"
+  | "requests"
+  | "history"
+  | "sessions"
+  | "pauses"
+  | "recall"
+  | "secret"
+>;

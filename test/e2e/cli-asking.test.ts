@@ -75,12 +75,7 @@ describe("cancel", () => {
   });
 
   test("is done at once when no scheduler lives, and ends what a dead one left running", async () => {
-    const cwd = planned("  long: { run: 'echo $$; sleep 60' }\n");
-    const run = running(cwd);
-    await begun(cwd, "long");
-    const pid = Number((await rota(["logs", "long"], { cwd })).out);
-    run.child.kill("SIGKILL");
-    await run.ended;
+    const { cwd, pid } = await abandoned();
     expect(await status(cwd)).toMatchObject({ state: "interrupted" });
     const said = await rota(["cancel", "--json"], { cwd, env: { ROTA_GRACE: "1s" } });
     expect(JSON.parse(said.out)).toMatchObject({ answer: "done", scheduler: false });
@@ -98,13 +93,19 @@ describe("cancel", () => {
   });
 });
 
-test("a run ends what a dead scheduler left of another, says so, and how to go on with it", async () => {
+/** A run whose scheduler was killed, while its one task goes on. */
+async function abandoned(): Promise<{ readonly cwd: string; readonly pid: number }> {
   const cwd = planned("  long: { run: 'echo $$; sleep 60' }\n");
   const run = running(cwd);
   await begun(cwd, "long");
   const pid = Number((await rota(["logs", "long"], { cwd })).out);
   run.child.kill("SIGKILL");
   await run.ended;
+  return { cwd, pid };
+}
+
+test("a run ends what a dead scheduler left of another, says so, and how to go on with it", async () => {
+  const { cwd, pid } = await abandoned();
   writeFileSync(join(cwd, "other.yaml"), "name: other\ntasks:\n  quick: { run: 'true' }\n");
   const other = await startRota(["run", "other.yaml"], { cwd, env: { ROTA_GRACE: "1s" } }).ended;
   expect(other.code).toBe(0);

@@ -11,6 +11,7 @@ import { replayAll } from "../../src/store/replay.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { withoutSums } from "../rig/old-schema.ts";
 import {
+  ALL,
   CALLS,
   type Call,
   canInject,
@@ -25,7 +26,6 @@ import {
 } from "../rig/strace.ts";
 import { perform, portrait, portraits, STEPS, STEPS_OF_OLD } from "../rig/verbs.ts";
 
-const ALL = process.env["CRASH"] === "all";
 const MAIN = fileURLToPath(new URL("../rig/verbs-main.ts", import.meta.url));
 const NODE = [process.execPath, "--disable-warning=ExperimentalWarning"];
 const AT_ONCE = 2;

@@ -11,6 +11,7 @@ import type { Grant } from "../../src/wire/service.ts";
 import { answers, serveIn, stop, submitted } from "../rig/daemon.ts";
 import { jsonLines, lastJson, openPlace, type Place, until } from "../rig/rota.ts";
 import {
+  ALL,
   CALLS,
   type Call,
   canInject,
@@ -23,7 +24,6 @@ import {
   WITHOUT_STRACE,
 } from "../rig/strace.ts";
 
-const ALL = process.env["CRASH"] === "all";
 const LIMIT = ALL ? 3_600_000 : 240_000;
 const ENTRY = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const NODE = [process.execPath, "--disable-warning=ExperimentalWarning", ENTRY];

@@ -11,6 +11,7 @@ import { owner, success, task } from "../rig/builders.ts";
 import { freshDir, rota } from "../rig/cli.ts";
 import { claimed, NOW, Scribe } from "../rig/scribe.ts";
 import {
+  ALL,
   CALLS,
   canInject,
   countCalls,
@@ -22,7 +23,6 @@ import {
   WITHOUT_STRACE,
 } from "../rig/strace.ts";
 
-const ALL = process.env["CRASH"] === "all";
 const MAIN = resolve(import.meta.dirname, "../../src/cli/main.ts");
 const LIMIT = ALL ? 3_600_000 : 120_000;
 /** More than are forgotten at a time. */

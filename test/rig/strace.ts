@@ -41,6 +41,9 @@ export function canInject(): boolean {
   return usable;
 }
 
+/** `CRASH=all`: every point is tried, and not some of them. */
+export const ALL = process.env["CRASH"] === "all";
+
 /** What a test that needs it is called where it is not there. */
 export const WITHOUT_STRACE = canInject() ? "" : " (skipped: this machine has no strace that can trace)";
 

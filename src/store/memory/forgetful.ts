@@ -1,23 +1,10 @@
 /** A store that keeps nothing: for virtual time, where nothing is ever asked for again. */
 import type { History } from "../../domain/history.ts";
 import { ok } from "../../std/result.ts";
-import type { Store } from "../store.ts";
-
-type Kept =
-  | "commit"
-  | "load"
-  | "runs"
-  | "events"
-  | "lastSeq"
-  | "requests"
-  | "history"
-  | "sessions"
-  | "pauses"
-  | "recall"
-  | "secret";
+import type { WorkingStore } from "../store.ts";
 
 /** What earlier runs have shown is all it knows. */
-export const forgetfulStore = (history: History): Pick<Store, Kept> => ({
+export const forgetfulStore = (history: History): WorkingStore => ({
   commit: async () => ok(undefined),
   load: async () => undefined,
   runs: async () => [],
