@@ -143,7 +143,7 @@ function amongRuns(count: number) {
       attempt: task.attempt + 1,
     });
     turn();
-    happen({ ...SUCCESS, ...place(), attempt: task.attempt } as Event);
+    happen({ ...SUCCESS, ...place(), attempt: task.attempt });
     if (remaining(run) === 0) pools.dismiss(run);
     turn();
     return (performance.now() - start) * 1_000;
