@@ -6,7 +6,6 @@ import type { RunNo, runNo } from "../../src/domain/run.ts";
 import { hashToken } from "../../src/effects/random.ts";
 import { parsePlan } from "../../src/plan/plan.ts";
 import { migrate } from "../../src/store/sqlite/migrate.ts";
-import { prepareWriting } from "../../src/store/sqlite/statements.ts";
 import { median } from "../rig.ts";
 import { chains, directory, file, manifest, openEngine } from "./open.ts";
 
@@ -36,12 +35,26 @@ async function throughput(count: number, batch: number) {
   return { ms, usPerTask: (ms * 1_000) / count };
 }
 
+const prepareByHand = (db: DatabaseSync) => ({
+  insertTask: db.prepare(`
+    insert into task (run, no, state, version, attempt, failures, expiries, approved, since,
+                      not_before, worker, expires_at, token_hash, lost_by, lane, detail, sum)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+  updateTask: db.prepare(`
+    update task
+    set state = ?, version = ?, attempt = ?, failures = ?, expiries = ?, approved = ?, since = ?,
+        not_before = ?, worker = ?, expires_at = ?, token_hash = ?, lost_by = ?, lane = ?, detail = ?, sum = ?
+    where run = ? and no = ? and version = ?`),
+  insertEvent: db.prepare(`
+    insert into ledger (seq, at, run, task, version, attempt, kind, data, sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+});
+
 /** The floor: the same rows into the same tables by hand, in batches of the same size, with nothing to decide and nobody to ask. */
 function byHand(count: number, batch: number) {
   const db = new DatabaseSync(file);
   db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000");
   migrate(db, file);
-  const sql = prepareWriting(db);
+  const sql = prepareByHand(db);
   const hash = hashToken("one token is as good as another here");
   const success = JSON.stringify({ outcome: { kind: "success", durationMs: 0 } });
   let seq = 0;

@@ -1,4 +1,4 @@
-/** The attempts that are alive in this process: who runs them, and when they last gave a sign of life. */
+/** The attempts of this process, from their claim to their end: who runs them, and when they last gave a sign of life. */
 import type { LifeSigns } from "../decide/timeouts.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
@@ -15,8 +15,10 @@ interface Live {
   readonly run: Run;
   readonly task: Task;
   readonly fence: number;
+  readonly attempt: Attempt;
+  /** None before its claim is durable. */
   handle: Handle | undefined;
-  signs: { progressAt: Instant; silenceReported: boolean };
+  readonly signs: { progressAt: Instant; silenceReported: boolean };
 }
 
 export interface AttemptsDeps {
@@ -43,28 +45,32 @@ export class Attempts {
     for (const live of this.#live.values()) if (live.fence === live.task.attempt) yield live;
   }
 
-  /** What can be done ahead is done while the claim is being made durable. */
+  /** It was claimed. What can be done ahead is done while that is being made durable. */
   prepare(run: Run, task: Task): void {
-    this.#deps.executor.prepare?.(this.#deps.attemptOf(run, task));
+    const { attempt } = this.#enter(run, task);
+    this.#deps.executor.prepare?.(attempt);
   }
 
-  start(run: Run, task: Task): void {
-    const live = this.#enter(run, task);
-    live.handle = this.#deps.executor.start(this.#deps.attemptOf(run, task), this.#watch(live));
+  /** The claim is durable. What has been decided about the task meanwhile does not change which attempt is meant. */
+  start(task: Task, fence: number): void {
+    const live = this.#find(task, fence);
+    if (live === undefined) return;
+    live.signs.progressAt = this.#deps.now();
+    live.handle = this.#deps.executor.start(live.attempt, this.#watch(live));
     this.#follow(live);
   }
 
   /** Takes over what an earlier scheduler started. False when nothing of it is left. */
   async adopt(run: Run, task: Task, process: ProcessIdentity | undefined): Promise<boolean> {
     const live = this.#enter(run, task);
-    live.handle = await this.#deps.executor.adopt(this.#deps.attemptOf(run, task), process, this.#watch(live));
+    live.handle = await this.#deps.executor.adopt(live.attempt, process, this.#watch(live));
     if (live.handle === undefined) this.#live.delete(task);
     else this.#follow(live);
     return live.handle !== undefined;
   }
 
-  stop(task: Task, reason: StopReason, grace: Millis): void {
-    this.#live.get(task)?.handle?.stop(reason, grace);
+  stop(task: Task, fence: number, reason: StopReason, grace: Millis): void {
+    this.#find(task, fence)?.handle?.stop(reason, grace);
   }
 
   /** Whether the task's attempt is one of this process. */
@@ -83,9 +89,15 @@ export class Attempts {
 
   #enter(run: Run, task: Task): Live {
     const signs = { progressAt: this.#deps.now(), silenceReported: false };
-    const live: Live = { run, task, fence: task.attempt, handle: undefined, signs };
+    const attempt = this.#deps.attemptOf(run, task);
+    const live: Live = { run, task, fence: task.attempt, attempt, handle: undefined, signs };
     this.#live.set(task, live);
     return live;
+  }
+
+  #find(task: Task, fence: number): Live | undefined {
+    const live = this.#live.get(task);
+    return live?.fence === fence ? live : undefined;
   }
 
   #watch(live: Live): Watch {
@@ -101,7 +113,7 @@ export class Attempts {
 
   #follow({ run, task, fence, handle }: Live): void {
     void handle?.outcome.then((outcome) => {
-      if (this.#live.get(task)?.fence === fence) this.#live.delete(task);
+      if (this.#find(task, fence) !== undefined) this.#live.delete(task);
       this.#deps.report(run, task, fence, { kind: "ended", outcome });
     });
   }

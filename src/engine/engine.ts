@@ -18,7 +18,8 @@ import { restoreRun } from "../store/rows.ts";
 import type { PendingRequest, WorkingStore } from "../store/store.ts";
 import { Cycle, type CycleDeps } from "./cycle.ts";
 import { type CycleView, cycleTurn } from "./cycle-turn.ts";
-import { Floor, type FloorDeps, type FloorOptions } from "./floor.ts";
+import { Floor } from "./floor.ts";
+import type { FloorDeps, FloorOptions } from "./floor-setup.ts";
 import { Reception } from "./reception.ts";
 import { settleLoss, settleRequest, stopAttempt, type Turn } from "./settle.ts";
 
@@ -188,7 +189,7 @@ export class Engine {
       for (const { run, task } of attempts.current()) {
         const isNew = isHeld(task.status) && task.status.stopping === undefined;
         if (isNew) stopAttempt(within, run, task, { kind: "shutdown" });
-        else attempts.stop(task, { kind: "shutdown" }, grace);
+        else attempts.stop(task, task.attempt, { kind: "shutdown" }, grace);
       }
     });
   }
@@ -265,7 +266,8 @@ export class Engine {
     const process = task.status.state === "running" ? task.status.process : undefined;
     const adopted = await attempts.adopt(run, task, process);
     const { status } = task;
-    if (adopted && isHeld(status) && status.stopping !== undefined) attempts.stop(task, status.stopping, grace);
+    if (adopted && isHeld(status) && status.stopping !== undefined)
+      attempts.stop(task, task.attempt, status.stopping, grace);
     return adopted;
   }
 

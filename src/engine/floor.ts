@@ -1,14 +1,12 @@
 /**
  * One turn after the other: takes what came in, decides, commits, and only then acts. Nothing runs and nobody is told before the store
- * has it. One turn handles everything that has come in since the last one, in one transaction.
+ * has it. While the store is at work the next turns are taken already; what they bring is written together, when it is done.
  */
 import { Deadlines } from "../decide/deadlines.ts";
-import type { Dispatcher, DispatcherOptions } from "../decide/dispatcher.ts";
-import { judgeRun } from "../decide/finish.ts";
-import { lessonsOf } from "../decide/lessons.ts";
-import { LookAhead, type Policy } from "../decide/look-ahead.ts";
+import type { Dispatcher } from "../decide/dispatcher.ts";
+import { LookAhead } from "../decide/look-ahead.ts";
 import { Pools } from "../decide/pools.ts";
-import { PRESSURE_POLICY, type PressureLimits, pressureMode } from "../decide/pressure.ts";
+import { PRESSURE_POLICY, pressureMode } from "../decide/pressure.ts";
 import { nextDeadline } from "../decide/timeouts.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
@@ -18,54 +16,33 @@ import type { Run } from "../domain/run.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";
 import { earliest, type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import { type Change, World } from "../domain/world.ts";
-import type { Clock } from "../effects/clock.ts";
-import type { Secrets } from "../effects/random.ts";
-import type { Attempt, Executor } from "../execute/executor.ts";
-import type { Epoch, Store } from "../store/store.ts";
 import { Attempts } from "./attempts.ts";
 import { Desk } from "./desk.ts";
 import { Failure } from "./failure.ts";
+import type { FloorDeps } from "./floor-setup.ts";
 import { Histories } from "./histories.ts";
 import { Journal } from "./journal.ts";
 import { Leases } from "./leases.ts";
 import { Lookout } from "./lookout.ts";
 import { Loop } from "./loop.ts";
 import { Outbox } from "./outbox.ts";
+import { Recorder } from "./recorder.ts";
 import { Roll } from "./roll.ts";
 import { settleDependents, settleReport, type Turn } from "./settle.ts";
 import { Tokens } from "./tokens.ts";
-
-export interface FloorDeps {
-  readonly store: Pick<Store, "commit" | "history">;
-  readonly epoch: Epoch;
-  readonly clock: Clock;
-  readonly secrets: Secrets;
-  readonly executor: Executor;
-  /** Everything needed to make the task's current attempt. */
-  readonly attemptOf: (run: Run, task: Task) => Attempt;
-  readonly options: FloorOptions;
-}
-
-export interface FloorOptions extends DispatcherOptions {
-  /** How long a stopped attempt has between being asked to end and being killed. */
-  readonly grace?: Millis;
-  readonly leaseTtl?: Millis;
-  readonly heartbeat?: Millis;
-  /** How full the queue may be before less is done at once. Never too full when absent. */
-  readonly pressure?: PressureLimits;
-  /** How the order within a run is found; `auto` when absent. */
-  readonly policy?: Policy;
-  /** Who begins a claim in each pool of sessions; they do when a pool is not named. */
-  readonly modes?: Readonly<Record<string, DispatchMode>>;
-  /** How long an assignment waits to be begun. */
-  readonly ack?: Millis;
-}
+import { Verdicts } from "./verdicts.ts";
 
 /** How long what is not urgent may wait for the next commit. */
 const LAZY_MAX = millis(20);
 const GRACE = seconds(5);
 /** No turn comes so late by itself. */
 const SLEPT = seconds(10);
+
+/**
+ * How much a turn gives out at most, and how much waits at most for the store. So where much is out at once, one part of it is decided
+ * while another is being written. Whatever comes in is heard at once: an end that waits might be taken for a loss.
+ */
+const TURN_MAX = 128;
 
 type Input = (turn: Turn) => void;
 
@@ -89,11 +66,14 @@ export class Floor {
   readonly #heartbeat: Millis;
   readonly #touched = new Set<Run>();
   readonly #outbox: Outbox;
-  readonly #idleWaiters = new Map<Run, Set<(run: Run) => void>>();
+  readonly #recorder: Recorder;
+  readonly #verdicts: Verdicts;
   readonly #failure = new Failure();
   #inbox: Input[] = [];
   #ended: { readonly run: Run; readonly task: Task }[] = [];
   #dispatching = true;
+  /** There was more to give out than one turn does. */
+  #hasMore = false;
   #keepAt: Instant | undefined;
   #lazySince: Instant | undefined;
   /** When the next turn is due. */
@@ -143,9 +123,23 @@ export class Floor {
     this.#loop = new Loop({
       clock,
       turn: (now) => this.#turn(now),
-      pending: () => this.#inbox.length > 0 || this.#touched.size > 0,
+      pending: () => this.#isPending && !this.#isFull,
       nextWake: (now) => this.#nextWake(now),
       failed: (error) => this.#failure.happen(error),
+    });
+    this.#verdicts = new Verdicts({
+      pools: this.pools,
+      leases: this.leases,
+      histories: this.histories,
+      journal: this.#journal,
+      outbox: this.#outbox,
+    });
+    this.#recorder = new Recorder({
+      ...deps,
+      journal: this.#journal,
+      outbox: this.#outbox,
+      done: () => this.#goOn(),
+      failed: (error) => this.#fail(error),
     });
   }
 
@@ -161,6 +155,11 @@ export class Floor {
   /** Broken, never kept: when the store can no longer be trusted, nothing more is decided. */
   get failed(): Promise<never> {
     return this.#failure.promise;
+  }
+
+  /** Whether all that was decided is durable: what the World says now stays true whatever happens. */
+  get settled(): boolean {
+    return this.#recorder.settled;
   }
 
   /** The promise, unless everything fails before it is kept. */
@@ -203,11 +202,7 @@ export class Floor {
 
   /** Kept when nothing of the run can go on by itself, or nobody waits for it any more. */
   idle(run: Run, until?: AbortSignal): Promise<Run> {
-    const ended = new Promise<Run>((resolve) => {
-      const waiters = this.#idleWaiters.get(run) ?? new Set();
-      this.#idleWaiters.set(run, waiters.add(resolve));
-      until?.addEventListener("abort", () => waiters.delete(resolve) && resolve(run));
-    });
+    const ended = this.#verdicts.awaited(run, until);
     this.touch(run);
     return this.#failure.orFail(ended);
   }
@@ -227,7 +222,8 @@ export class Floor {
   /** Has an attempt stopped once the turn is durable. A hard limit leaves no grace. */
   stopLater(task: Task, reason: StopReason, grace: Millis): void {
     const hard = reason.kind === "timeout" && reason.limit === "hard";
-    this.#outbox.act(() => this.attempts.stop(task, reason, hard ? millis(0) : grace));
+    const { attempt } = task;
+    this.#outbox.act(() => this.attempts.stop(task, attempt, reason, hard ? millis(0) : grace));
   }
 
   close(): void {
@@ -263,14 +259,36 @@ export class Floor {
     if (to.state === "failed" || to.state === "skipped" || to.state === "cancelled") this.#ended.push({ run, task });
   }
 
-  async #turn(now: Instant): Promise<void> {
+  #turn(now: Instant): void {
+    if (this.#isFull) return;
     this.#decide({
       now,
       journal: this.#journal,
       stop: (task, reason) => this.stopLater(task, reason, this.grace),
       after: (act) => this.#outbox.act(act),
     });
-    if (this.#mustCommit(now)) await this.#commit();
+    if (this.#recorder.busy || !this.#mustCommit(now)) return;
+    this.#lazySince = undefined;
+    this.#recorder.write();
+  }
+
+  /** As much waits for the store as should. */
+  get #isFull(): boolean {
+    return this.#recorder.busy && this.#journal.size >= TURN_MAX;
+  }
+
+  get #isPending(): boolean {
+    return this.#inbox.length > 0 || this.#touched.size > 0 || this.#hasMore;
+  }
+
+  /** The store is free again. */
+  #goOn(): void {
+    if (this.#isPending || !this.#recorder.settled || !this.#outbox.isEmpty) this.#loop.schedule();
+  }
+
+  #fail(error: unknown): void {
+    this.#loop.close();
+    this.#failure.happen(error);
   }
 
   /** Everything this turn has to rule on, in a fixed order: the same inputs give the same events. */
@@ -284,8 +302,8 @@ export class Floor {
     this.#feelPressure();
     this.#deadlines.due(turn.now, (run, task) => this.#lookout.look(turn, run, task));
     this.#settleEnds(turn);
-    if (this.#dispatching) this.#dispatch(turn);
-    for (const run of this.#touched) this.#judge(turn, run);
+    this.#hasMore = this.#dispatching && !this.#dispatch(turn);
+    for (const run of this.#touched) this.#verdicts.judge(turn.now, run, this.#dispatching);
     this.#touched.clear();
   }
 
@@ -320,48 +338,32 @@ export class Floor {
     }
   }
 
-  #dispatch(turn: Turn): void {
+  /** Whether that was all there is to give out now. */
+  #dispatch(turn: Turn): boolean {
     for (const { run, task, news } of this.pools.age(turn.now)) this.#journal.ofTask(run, task, news, turn.now);
     this.#lookAhead.consider(turn.now);
-    for (let next = this.dispatcher.next(turn.now); next !== undefined; next = this.dispatcher.next(turn.now)) {
+    const wasAll = this.#giveOut(turn);
+    this.desk.serve(turn);
+    // Who was not reached in this turn does not wait for anything.
+    const notices = wasAll ? this.pools.takeNotices(turn.now) : [];
+    for (const { run, task, news } of notices) this.#journal.ofTask(run, task, news, turn.now);
+    return wasAll;
+  }
+
+  #giveOut(turn: Turn): boolean {
+    for (let given = 0; given < TURN_MAX; given++) {
+      const next = this.dispatcher.next(turn.now);
+      if (next === undefined) return true;
       const { run, task, worker, evidence } = next;
       const deadline = later(turn.now, this.#ttl);
       const lease = { worker, deadline, tokenHash: NO_TOKEN };
       this.#journal.ofTask(run, task, { kind: "claimed", ...lease, evidence }, turn.now);
+      const { attempt } = task;
       this.attempts.prepare(run, task);
-      this.#outbox.act(() => this.attempts.start(run, task));
+      this.#outbox.act(() => this.attempts.start(task, attempt));
       this.#keepAt ??= later(turn.now, this.#heartbeat);
     }
-    this.desk.serve(turn);
-    for (const { run, task, news } of this.pools.takeNotices(turn.now)) this.#journal.ofTask(run, task, news, turn.now);
-  }
-
-  #judge(turn: Turn, run: Run): void {
-    if (run.status.state === "active") {
-      if (!this.pools.knows(run)) return;
-      const verdict = judgeRun(run, () => this.#dispatching && this.pools.canMove(run));
-      if (verdict.kind === "finished") {
-        this.#journal.ofRun(run.no, { kind: "run_finished", outcome: verdict.outcome }, turn.now);
-        this.#learn(run);
-        this.pools.dismiss(run);
-        this.leases.forget(run);
-      }
-      if (verdict.kind === "stalled" && this.#dispatching) {
-        this.#journal.ofRun(run.no, { kind: "run_stalled", remaining: verdict.remaining }, turn.now);
-      }
-      if (verdict.kind === "going") return;
-    }
-    const waiters = this.#idleWaiters.get(run) ?? [];
-    this.#idleWaiters.delete(run);
-    // With the answers: by then whoever listens has heard of everything that led to this.
-    for (const tell of waiters) this.#outbox.answer(() => tell(run));
-  }
-
-  #learn(run: Run): void {
-    const lessons = lessonsOf(run);
-    if (lessons.length === 0) return;
-    this.#journal.learn(run, lessons);
-    this.histories.learn(run.manifest.name, lessons);
+    return false;
   }
 
   #mustCommit(now: Instant): boolean {
@@ -371,18 +373,9 @@ export class Floor {
     return now >= later(this.#lazySince, LAZY_MAX);
   }
 
-  async #commit(): Promise<void> {
-    this.#lazySince = undefined;
-    const send = this.#outbox.seal();
-    const batch = this.#journal.empty ? undefined : this.#journal.take(this.#deps.epoch);
-    const committed = batch && (await this.#deps.store.commit(batch));
-    if (committed?.ok === false) {
-      throw new UserError("STATE_BUSY", "Another scheduler has taken this state directory over");
-    }
-    await send(batch?.events);
-  }
-
   #nextWake(now: Instant): Instant | undefined {
+    // The next turn is taken when the store is free again.
+    if (this.#isFull) return undefined;
     this.#due = earliest(
       this.#lazySince && later(this.#lazySince, LAZY_MAX),
       this.#keepAt,

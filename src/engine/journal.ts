@@ -46,6 +46,10 @@ export class Journal {
   get urgent(): boolean {
     return this.#urgent;
   }
+  /** How many tasks there are to write. */
+  get size(): number {
+    return this.#tasks.size;
+  }
   get empty(): boolean {
     return this.#events.length === 0 && this.#requestsDone.length === 0 && this.#answers.length === 0;
   }

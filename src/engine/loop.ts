@@ -4,7 +4,7 @@ import type { Clock, Timer } from "../effects/clock.ts";
 
 export interface LoopDeps {
   readonly clock: Clock;
-  readonly turn: (now: Instant) => Promise<void>;
+  readonly turn: (now: Instant) => void;
   /** Whether something has come in that no turn has seen. */
   readonly pending: () => boolean;
   /** The next moment at which something is due, if any is. */
@@ -30,7 +30,7 @@ export class Loop {
     this.#scheduled = true;
     this.#deps.clock.soon(() => {
       this.#scheduled = false;
-      void this.#turn();
+      this.#turn();
     });
   }
 
@@ -39,11 +39,11 @@ export class Loop {
     this.#timer?.timer.cancel();
   }
 
-  async #turn(): Promise<void> {
+  #turn(): void {
     if (this.#turning || this.#closed) return;
     this.#turning = true;
     try {
-      await this.#deps.turn(this.#deps.clock.now());
+      this.#deps.turn(this.#deps.clock.now());
     } catch (error) {
       this.close();
       return this.#deps.failed(error);

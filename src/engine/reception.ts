@@ -259,11 +259,11 @@ export class Reception {
     }
   }
 
-  /** Looks after every commit whether it is so. */
+  /** Looks after every commit whether it is so, and durably so. */
   async #until(isSo: () => boolean, wait: Millis, signal: AbortSignal | undefined): Promise<void> {
     const done = Promise.withResolvers<void>();
     const stopListening = this.#floor.listen(() => {
-      if (isSo()) done.resolve();
+      if (this.#floor.settled && isSo()) done.resolve();
     });
     const timer = this.#clock.at(later(this.#clock.now(), wait), () => done.resolve());
     const giveUp = (): void => done.resolve();

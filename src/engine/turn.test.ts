@@ -117,7 +117,7 @@ describe("one turn, one commit", () => {
     expect(rig.store.committed.at(-1)?.events).toHaveLength(2 * 50 + 1);
   });
 
-  test("what comes in during a commit is dealt with in the next", async () => {
+  test("what comes in during a commit is decided meanwhile, and committed with the next", async () => {
     const rig = await gatedRig({ workers: 2 });
     const run = await rig.submit([task("a"), task("b")]);
     rig.store.close();
@@ -126,7 +126,8 @@ describe("one turn, one commit", () => {
     rig.machine.at("b").succeeds();
     await rig.clock.settle();
     expect(rig.store.waiting).toHaveLength(1);
-    expect(statesOf(run)).toEqual({ a: "succeeded", b: "claimed" });
+    expect(statesOf(run)).toEqual({ a: "succeeded", b: "succeeded" });
+    expect(rig.told.filter(({ kind }) => kind === "succeeded")).toEqual([]);
     rig.store.open();
     await rig.clock.settle();
     expect(run.status).toMatchObject({ state: "finished", outcome: "succeeded" });

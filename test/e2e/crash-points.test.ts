@@ -46,17 +46,25 @@ let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
 
 let seen: readonly string[] = [];
-let counts: Readonly<Record<Call, number>> = {} as Record<Call, number>;
+/** Who commits: the thread that everything else is done by, or one of its own. */
+const WAYS = ["inline", "aside"] as const;
+type Way = (typeof WAYS)[number];
+const counts = new Map<Way, Readonly<Record<Call, number>>>();
 beforeAll(async () => {
   if (!canInject()) return;
   seen = await portraits(() => openSqliteStore(":memory:"));
-  counts = await countCalls({ argv: [...NODE, MAIN, newFile()] });
+  for (const way of WAYS) counts.set(way, await countCalls({ argv: [...NODE, MAIN, newFile(), "0", way] }));
 });
 
-const pointsOf = (calls: readonly Call[], faults: (call: Call, at: number) => readonly Fault[], share = 1): Fault[] =>
+const pointsOf = (
+  way: Way,
+  calls: readonly Call[],
+  faults: (call: Call, at: number) => readonly Fault[],
+  share = 1,
+): Fault[] =>
   calls.flatMap((call) =>
-    sample(counts[call], ALL ? Number.POSITIVE_INFINITY : Math.ceil(SAMPLED[call] * share)).flatMap((at) =>
-      faults(call, at),
+    sample(counts.get(way)?.[call] ?? 0, ALL ? Number.POSITIVE_INFINITY : Math.ceil(SAMPLED[call] * share)).flatMap(
+      (at) => faults(call, at),
     ),
   );
 
@@ -64,13 +72,13 @@ const pointsOf = (calls: readonly Call[], faults: (call: Call, at: number) => re
 const acknowledged = ({ out }: Traced): number => Number(out.match(/^\d+/gm)?.at(-1) ?? 0);
 
 describe.skipIf(!canInject())(`at the N-th call that changes a file${WITHOUT_STRACE}`, () => {
-  test(
-    "a store that was killed there has everything it had answered, and goes on",
-    async () => {
-      const points = pointsOf(CALLS, (call, at) => [{ call, how: "SIGKILL", at }]);
+  test.each(WAYS)(
+    "a store that was killed there has everything it had answered, and goes on (%s)",
+    async (way) => {
+      const points = pointsOf(way, CALLS, (call, at) => [{ call, how: "SIGKILL", at }]);
       await each(points, AT_ONCE, async (fault) => {
         const file = newFile();
-        const end = await inject(fault, { argv: [...NODE, MAIN, file] });
+        const end = await inject(fault, { argv: [...NODE, MAIN, file, "0", way] });
         await expectWhole(file, end, fault);
       });
       report("killed", points);
@@ -78,17 +86,17 @@ describe.skipIf(!canInject())(`at the N-th call that changes a file${WITHOUT_STR
     LIMIT,
   );
 
-  test(
-    "a store whose disk is full or fails there answers nothing that it has not kept, and goes on when the disk is well again",
-    async () => {
+  test.each(WAYS)(
+    "a store whose disk is full or fails there answers nothing that it has not kept, and goes on when the disk is well again (%s)",
+    async (way) => {
       const both = (call: Call, at: number): Fault[] => [
         { call, how: "ENOSPC", at },
         { call, how: "EIO", at, lasting: true },
       ];
-      const points = pointsOf(["pwrite64", "fsync", "ftruncate"], both, 0.4);
+      const points = pointsOf(way, ["pwrite64", "fsync", "ftruncate"], both, 0.4);
       await each(points, AT_ONCE, async (fault) => {
         const file = newFile();
-        const end = await inject(fault, { argv: [...NODE, MAIN, file] });
+        const end = await inject(fault, { argv: [...NODE, MAIN, file, "0", way] });
         if (end.code !== 0) expect(end.err, nameOf(fault)).toMatch(/STORE_FAILED|STATE_UNUSABLE/);
         await expectWhole(file, end, fault);
       });
@@ -97,13 +105,13 @@ describe.skipIf(!canInject())(`at the N-th call that changes a file${WITHOUT_STR
     LIMIT,
   );
 
-  test(
-    "S15: after one failed fsync nothing more is answered, although the next one would succeed",
-    async () => {
-      const points = pointsOf(["fsync"], (call, at) => [{ call, how: "EIO", at }], 0.5);
+  test.each(WAYS)(
+    "S15: after one failed fsync nothing more is answered, although the next one would succeed (%s)",
+    async (way) => {
+      const points = pointsOf(way, ["fsync"], (call, at) => [{ call, how: "EIO", at }], 0.5);
       await each(points, AT_ONCE, async (fault) => {
         const file = newFile();
-        const end = await inject(fault, { argv: [...NODE, MAIN, file, "0", "stubborn"] });
+        const end = await inject(fault, { argv: [...NODE, MAIN, file, "0", way, "stubborn"] });
         const answers = end.out.trim().split("\n");
         const failed = answers.findIndex((line) => line.startsWith("failed"));
         // What is not about a commit (opening, folding the log back) may fail and be done again.

@@ -1,17 +1,17 @@
 /**
  * A process that does every verb to the store in a file, and says on standard output after each that it was answered. It is there to be
- * killed. A stubborn one goes on with the next verb when one has failed.
+ * killed. A stubborn one goes on with the next verb when one has failed; with `aside` a thread of its own does the commits.
  */
 import { writeSync } from "node:fs";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { perform } from "./verbs.ts";
 
 const say = (text: string): void => void writeSync(1, `${text}\n`);
-const [file = "", from = "0", stubborn] = process.argv.slice(2);
+const [file = "", from = "0", ...ways] = process.argv.slice(2);
 {
-  await using store = openSqliteStore(file);
+  await using store = openSqliteStore(file, ways.includes("aside") ? { asideFrom: 1 } : {});
   say("opened");
-  const failed = stubborn === undefined ? undefined : (name: string) => say(`failed: ${name}`);
+  const failed = ways.includes("stubborn") ? (name: string) => say(`failed: ${name}`) : undefined;
   await perform(store, (done, name) => say(`${done} ${name}`), Number(from), failed);
 }
 say("closed");

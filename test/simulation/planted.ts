@@ -33,14 +33,14 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     2_000,
   ),
   "answers are given before the commit": bug(
-    "engine/floor.ts",
-    "const committed = batch && (await this.#deps.store.commit(batch));",
-    "for (const act of acts.splice(0)) act(); const committed = batch && (await this.#deps.store.commit(batch));",
+    "engine/recorder.ts",
+    "const result = await committed;",
+    "await tell(); const result = await committed;",
   ),
   "processes are started before the commit": bug(
     "engine/floor.ts",
-    "this.#outbox.act(() => this.attempts.start(run, task));",
-    "this.attempts.start(run, task);",
+    "this.#outbox.act(() => this.attempts.start(task, attempt));",
+    "this.attempts.start(task, attempt);",
   ),
   "resources are given back twice": bug(
     "decide/site.ts",

@@ -13,6 +13,8 @@ export const DURABILITIES = ["full", "normal"] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
 export interface SqliteOptions {
+  /** From how many rows on a batch is written by a thread of its own; those that are smaller are over before it has heard of them. */
+  readonly asideFrom?: number;
   readonly durability?: Durability;
   /** Readers change nothing, not even the schema. */
   readonly readOnly?: boolean;
@@ -33,12 +35,9 @@ export function connect(file: string, { durability = "full", readOnly = false }:
   if (broken !== undefined) throw asUserError(damaged(broken), file);
   const db = openDatabase(file, readOnly);
   try {
-    db.exec(`pragma busy_timeout = ${BUSY_MS}`);
-    if (!readOnly) {
-      db.exec("pragma journal_mode = wal");
-      db.exec(`pragma synchronous = ${durability === "full" ? "full" : "normal"}`);
-      db.exec(`pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-      db.exec(`pragma journal_size_limit = ${LOG_BYTES_MAX}`);
+    if (readOnly) db.exec(`pragma busy_timeout = ${BUSY_MS}`);
+    else {
+      prepareToWrite(db, durability);
       migrate(db, file);
     }
     refuseNewer(db, file);
@@ -48,6 +47,22 @@ export function connect(file: string, { durability = "full", readOnly = false }:
     db.close();
     throw asUserError(error, file);
   }
+}
+
+/** One more connection of a program that has the file open already. */
+export function connectBeside(file: string, durability: Durability): DatabaseSync {
+  const db = openDatabase(file, false);
+  prepareToWrite(db, durability);
+  db.exec("pragma foreign_keys = off");
+  return db;
+}
+
+function prepareToWrite(db: DatabaseSync, durability: Durability): void {
+  db.exec(`pragma busy_timeout = ${BUSY_MS}`);
+  db.exec("pragma journal_mode = wal");
+  db.exec(`pragma synchronous = ${durability === "full" ? "full" : "normal"}`);
+  db.exec(`pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  db.exec(`pragma journal_size_limit = ${LOG_BYTES_MAX}`);
 }
 
 function openDatabase(file: string, readOnly: boolean): DatabaseSync {

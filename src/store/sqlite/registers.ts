@@ -12,7 +12,9 @@ import { sumOf, verify } from "./sums.ts";
 /** Nothing when the file is older than these tables, and is only read: there was nobody, and nothing was on hold. */
 export type Registers = RegisterReading | undefined;
 
-export function writeRegisters({ seals, write: sql }: Target, { sessions, pauses, answers }: Batch): void {
+type Register = Pick<Batch, "sessions" | "pauses" | "answers">;
+
+export function writeRegisters({ seals, write: sql }: Target, { sessions, pauses, answers }: Register): void {
   let change = 0;
   for (const { id, session } of sessions) change += writeSession(sql, id, session);
   sealTable(seals, sql, "session", change);

@@ -10,8 +10,9 @@ import { NOTHING } from "../store.ts";
 import { audit } from "./audit.ts";
 import { migrate, userVersion } from "./migrate.ts";
 import { readEvents, type Target } from "./read.ts";
+import { sheetOf } from "./sheet.ts";
 import { prepareReading, prepareSeals, prepareWriting } from "./statements.ts";
-import { writeBatch } from "./write.ts";
+import { writeSheet } from "./write.ts";
 
 interface Opened {
   readonly db: DatabaseSync;
@@ -35,7 +36,7 @@ function withRuns(count: number): Opened {
     scribe.write(run, 0, claimed, { kind: "succeeded", outcome: success });
     scribe.journal.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, NOW);
   }
-  expect(writeBatch(all.target, scribe.journal.take(0))).toBe(true);
+  expect(writeSheet(all.target, sheetOf(scribe.journal.take(0)))).toBe(true);
   return all;
 }
 
@@ -101,7 +102,7 @@ test("what changes in a table is added to its seal: the table is not added up ag
   const { journal } = scribe;
   const run = scribe.submit([task("a")]);
   const write = (): void => {
-    expect(writeBatch({ ...target, seals }, journal.take(0))).toBe(true);
+    expect(writeSheet({ ...target, seals }, sheetOf(journal.take(0)))).toBe(true);
     expect([...audit(db)]).toEqual([]);
   };
   for (const id of ["a", "b"]) journal.ofSystem({ kind: "session_joined", profile: profile(id) }, NOW);
@@ -114,9 +115,7 @@ test("what changes in a table is added to its seal: the table is not added up ag
   journal.learn(run, [{ task: "a", logMs: 4, errorSquared: 0.25 }]);
   write();
   // Nothing is there to be taken away.
-  writeBatch(
-    { ...target, seals },
-    { ...NOTHING, epoch: 0, requestsDone: [7], sessions: [{ id: workerId("x"), session: undefined }] },
-  );
+  const gone = [{ id: workerId("x"), session: undefined }];
+  writeSheet({ ...target, seals }, sheetOf({ ...NOTHING, epoch: 0, requestsDone: [7], sessions: gone }));
   expect([...audit(db)]).toEqual([]);
 });

@@ -69,15 +69,15 @@ export function sealTable(reading: SealReading, writing: Writing, table: Counted
 export const sumIn = (statement: StatementSync, key: string | number): number =>
   (statement.get(key) as { readonly sum: number } | undefined)?.sum ?? 0;
 
-interface Moved {
+/** How far a batch moves a seal. */
+export interface Moved {
   first: number;
   last: number;
   versions: number;
 }
 
 /** Brings the seals of the runs that a batch touches to where they are after it: one row a run, however many tasks. */
-export function advanceSeals(reading: SealReading, writing: Writing, batch: Batch): void {
-  const moved = movesIn(batch);
+export function advanceSeals(reading: SealReading, writing: Writing, moved: ReadonlyMap<number, Moved>): void {
   for (const [run, { first, last, versions }] of moved) {
     const seal = findSeal(reading, run);
     const next: Seal = {
@@ -90,7 +90,7 @@ export function advanceSeals(reading: SealReading, writing: Writing, batch: Batc
   }
 }
 
-function movesIn({ tasks, events }: Batch): ReadonlyMap<number, Moved> {
+export function movesIn(tasks: Batch["tasks"], events: Batch["events"]): ReadonlyMap<number, Moved> {
   const moved = new Map<number, Moved>();
   const ofRun = (run: number): Moved => {
     const found = moved.get(run);

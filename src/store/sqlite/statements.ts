@@ -1,5 +1,6 @@
 /** Every statement the SQLite store runs, prepared once, named for what it does. */
 import type { DatabaseSync } from "node:sqlite";
+import { Inserts } from "./inserts.ts";
 
 /** The schemas with which sessions, pauses and answers came, checksums, and forgetting. Who only reads may meet a file from before. */
 export const REGISTERS_SINCE = 2;
@@ -80,19 +81,19 @@ export function prepareWriting(db: DatabaseSync) {
     writeOwnership: db.prepare("update ownership set epoch = ?, owner = ?, sum = ?"),
     holdsEpoch: db.prepare("select 1 from ownership where epoch = ?"),
 
-    insertRun: db.prepare(`
-      insert into run (no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, sum)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    runs: new Inserts(db, "run", "no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling"),
     updateRun: db.prepare("update run set state = ?, outcome = ?, ended_at = ?, cancelling = ?, sum = ? where no = ?"),
 
-    insertSpec: db.prepare("insert into task_spec (run, no, id, spec, sum) values (?, ?, ?, ?, ?)"),
+    specs: new Inserts(db, "task_spec", "run, no, id, spec"),
     updateSpec: db.prepare("update task_spec set spec = ?, sum = ? where run = ? and no = ?"),
 
-    insertTask: db.prepare(`
-      insert into task (run, no, state, version, attempt, failures, expiries, approved, since,
-                        not_before, worker, expires_at, token_hash, lost_by, lane, detail, sum)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      on conflict do nothing`),
+    tasks: new Inserts(
+      db,
+      "task",
+      `run, no, state, version, attempt, failures, expiries, approved, since,
+       not_before, worker, expires_at, token_hash, lost_by, lane, detail`,
+      "on conflict do nothing",
+    ),
     // The version is the compare-and-set: a row that another has replaced meanwhile is not touched.
     updateTask: db.prepare(`
       update task
@@ -100,8 +101,7 @@ export function prepareWriting(db: DatabaseSync) {
           not_before = ?, worker = ?, expires_at = ?, token_hash = ?, lost_by = ?, lane = ?, detail = ?, sum = ?
       where run = ? and no = ? and version = ?`),
 
-    insertEvent: db.prepare(`
-      insert into ledger (seq, at, run, task, version, attempt, kind, data, sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    ledger: new Inserts(db, "ledger", "seq, at, run, task, version, attempt, kind, data"),
     writeSeal: db.prepare(`
       insert into seal (run, first, last, versions, sum) values (?, ?, ?, ?, ?)
       on conflict (run) do update set last = excluded.last, versions = excluded.versions, sum = excluded.sum`),

@@ -18,6 +18,7 @@ let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
 
 storeConformance("sqlite store", () => openSqliteStore(newFile()));
+storeConformance("sqlite store, written by its thread", () => openSqliteStore(newFile(), { asideFrom: 1 }));
 storeConformance("sqlite store in memory", () => openSqliteStore(":memory:"));
 
 const STALE = () => false;

@@ -24,18 +24,19 @@ import {
 } from "./read.ts";
 import { forgetAnswers, type Registers, readAnswer, readPauses, readSecret, readSessions } from "./registers.ts";
 import { type Counted, refuseMissing, sealTable } from "./seals.ts";
+import { type Sheet, sheetOf } from "./sheet.ts";
 import {
   prepareForgetting,
   prepareReading,
   prepareRegisters,
   prepareSeals,
-  prepareWriting,
   REGISTERS_SINCE,
-  type SealReading,
   SUMS_SINCE,
 } from "./statements.ts";
 import { sumOf } from "./sums.ts";
-import { writeBatch } from "./write.ts";
+import { targetOn, transactions } from "./target.ts";
+import { writeSheet } from "./write.ts";
+import { Writer } from "./writer.ts";
 
 export function openSqliteStore(file: string, options: SqliteOptions = {}): Store {
   refuseOldSqlite(process.versions.sqlite ?? "0");
@@ -45,9 +46,8 @@ export function openSqliteStore(file: string, options: SqliteOptions = {}): Stor
     const seals = schema >= SUMS_SINCE ? prepareSeals(db, schema) : undefined;
     const source: Source = { sql: prepareReading(db, schema), seals };
     const registers = schema >= REGISTERS_SINCE ? prepareRegisters(db, schema) : undefined;
-    const write = options.readOnly === true ? undefined : prepareWriting(db);
-    const target = write && { ...source, seals: seals as SealReading, write };
-    return storeOn({ db, file, source, registers, target });
+    const target = options.readOnly === true ? undefined : targetOn(db);
+    return storeOn({ db, file, source, registers, target, options });
   } catch (error) {
     db.close();
     throw asUserError(error, file);
@@ -61,10 +61,16 @@ interface Parts {
   readonly registers: Registers;
   /** Nothing when the file is only read. */
   readonly target: Target | undefined;
+  readonly options: SqliteOptions;
 }
 
-function storeOn({ db, file, source, registers, target }: Parts): Store {
+/** With fewer rows, telling another thread of them takes longer than writing them. */
+const ASIDE_FROM = 128;
+
+function storeOn({ db, file, source, registers, target, options }: Parts): Store {
   const inTransaction = transactions(db);
+  const { durability = "full", asideFrom = ASIDE_FROM } = options;
+  const writer = new Writer({ file, durability });
   const room = target === undefined || file === ":memory:" ? undefined : new LogRoom(db, file, CHECKPOINT_PAGES);
   let failure: Error | undefined;
   /** There may be many rows, so that a table is whole is found out once. */
@@ -86,8 +92,9 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
    * The write lock is taken at once, so that nothing read in here can be out of date. After the disk has failed once nothing more
    * is written: a second try may seem to succeed although what the first one wrote is gone.
    */
-  const writing = <T>(verb: (target: Target) => T, keeps?: (result: T) => boolean): T => {
+  const writing = async <T>(verb: (target: Target) => T, keeps?: (result: T) => boolean): Promise<T> => {
     if (target === undefined) throw new UserError("STORE_FAILED", `${file}: it was opened for reading only`);
+    await writer.idle();
     if (failure !== undefined) throw failure;
     try {
       return inTransaction(() => verb(target), "immediate", keeps);
@@ -105,6 +112,17 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
       failure = asUserError(error, file, "STORE_FAILED") as Error;
     }
   };
+  /** As `writing`, by the thread. */
+  const writingAside = async (sheet: Sheet): Promise<boolean> => {
+    if (failure !== undefined) throw failure;
+    const answer = await writer.write(sheet);
+    if ("written" in answer) return answer.written;
+    const { code, message, ofDisk } = answer.failed;
+    const told = code === undefined ? new Error(message) : new UserError(code, message);
+    if (ofDisk) failure = told;
+    throw told;
+  };
+  const isLarge = ({ size }: Sheet): boolean => target !== undefined && file !== ":memory:" && size >= asideFrom;
   return {
     async acquire(owner, alive) {
       return writing(({ write }) => {
@@ -116,7 +134,7 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
       });
     },
     async release(epoch) {
-      writing(({ write }) => {
+      await writing(({ write }) => {
         if (readOwner(source).epoch === epoch) write.writeOwnership.run(epoch, null, sumOf("ownership", epoch, null));
       });
     },
@@ -124,11 +142,15 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
       return plainly(() => readOwner(source).owner);
     },
     async commit(batch) {
-      const isWritten = writing(
-        (all) => writeBatch(all, batch),
-        (written) => written,
-      );
-      keepRoom();
+      const sheet = sheetOf(batch);
+      const isAside = isLarge(sheet) || writer.busy;
+      const isWritten = isAside
+        ? await writingAside(sheet)
+        : await writing(
+            (all) => writeSheet(all, sheet),
+            (written) => written,
+          );
+      if (!isAside) keepRoom();
       return isWritten ? ok(undefined) : err("ownership-lost");
     },
     async runs(which) {
@@ -163,10 +185,10 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
       });
     },
     async forget(before) {
-      writing((all) => forgetAnswers(all, before));
+      await writing((all) => forgetAnswers(all, before));
     },
     async prune(runs, alive) {
-      const pruned = writing((all) => {
+      const pruned = await writing((all) => {
         const { owner } = readOwner(all);
         return owner !== undefined && alive(owner) ? err(owner) : ok(pruneRuns(all, prepareForgetting(db), runs));
       });
@@ -203,23 +225,9 @@ function storeOn({ db, file, source, registers, target }: Parts): Store {
       });
     },
     async [Symbol.asyncDispose]() {
+      if (writer.isThere) await writer[Symbol.asyncDispose]();
       room?.[Symbol.dispose]();
       if (db.isOpen) db.close();
     },
-  };
-}
-
-/** What `change` has written is kept, unless its result says otherwise. */
-function transactions(db: DatabaseSync) {
-  return <T>(change: () => T, mode: "immediate" | "deferred", keeps: (result: T) => boolean = () => true): T => {
-    db.exec(`begin ${mode}`);
-    try {
-      const result = change();
-      db.exec(keeps(result) ? "commit" : "rollback");
-      return result;
-    } catch (error) {
-      if (db.isTransaction) db.exec("rollback");
-      throw error;
-    }
   };
 }

@@ -68,7 +68,14 @@ export function sumOf(table: Table, ...values: readonly Value[]): number {
   return sum;
 }
 
-/** The same as `sumOf("ledger", …)`, for what is written most. */
+/** The same, of values that stand among others. */
+export function sumAt(table: Table, values: readonly Value[], from: number, count: number): number {
+  let sum: number = SEEDS[table];
+  for (let at = from; at < from + count; at++) sum = mixValue(sum, values[at] as Value);
+  return sum;
+}
+
+/** The same as `sumOf("ledger", …)`, for what is read most. */
 export function eventSum(
   seq: number,
   at: number,
@@ -84,7 +91,7 @@ export function eventSum(
   return mixValue(mixValue(sum, kind), data);
 }
 
-/** The same as `sumOf("task", …)`, for what is written most. */
+/** The same as `sumOf("task", …)`, for what is read most. */
 export function taskSum(
   run: number,
   task: number,

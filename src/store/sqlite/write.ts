@@ -1,44 +1,32 @@
-/** From what a turn has brought to rows, each with its checksum. */
-import { type Event, isRecorded, type RunSubmitted } from "../../domain/event.ts";
+/** Writes what a turn has brought, each row with its checksum. */
 import { afterLessons, type DurationRecord, type History, type Lesson } from "../../domain/history.ts";
 import type { RunStatus } from "../../domain/run.ts";
 import { packSpec } from "../../domain/spec.ts";
-import { invariant } from "../../std/invariant.ts";
-import { toLedgerRow } from "../ledger.ts";
 import type { RunRow } from "../rows.ts";
-import type { Batch, SpecWrite, TaskWrite } from "../store.ts";
+import type { SpecWrite } from "../store.ts";
 import { readHistory, type Target } from "./read.ts";
 import { writeRegisters } from "./registers.ts";
 import { advanceSeals, sealTable, sumIn } from "./seals.ts";
+import type { Rows, Sheet } from "./sheet.ts";
 import type { Writing } from "./statements.ts";
-import { eventSum, sumOf, taskSum } from "./sums.ts";
+import { sumAt, sumOf } from "./sums.ts";
 
 /** False when the store has another owner, or a row is not what the batch takes it to be. */
-export function writeBatch(target: Target, batch: Batch): boolean {
+export function writeSheet(target: Target, sheet: Sheet): boolean {
   const sql = target.write;
-  if (sql.holdsEpoch.get(batch.epoch) === undefined) return false;
-  for (const submitted of batch.submitted) insertRun(sql, submitted);
-  for (const run of batch.runs) updateRun(sql, run);
-  for (const write of batch.tasks) if (!writeTask(sql, write)) return false;
-  for (const event of batch.events) insertEvent(sql, event);
-  for (const no of batch.requestsDone) deleteRequest(target, no);
-  for (const { plan, lessons } of batch.lessons) remember(target, plan, lessons);
-  for (const edited of batch.edited) updateSpec(sql, edited);
-  advanceSeals(target.seals, sql, batch);
-  writeRegisters(target, batch);
+  if (sql.holdsEpoch.get(sheet.epoch) === undefined) return false;
+  const { newRuns, specs, ledger } = sheet.rows;
+  sql.runs.add(newRuns);
+  sql.specs.add(specs);
+  for (const run of sheet.runs) updateRun(sql, run);
+  if (!writeTasks(sql, sheet.rows)) return false;
+  sql.ledger.add(ledger);
+  for (const no of sheet.requestsDone) deleteRequest(target, no);
+  for (const { plan, lessons } of sheet.lessons) remember(target, plan, lessons);
+  for (const edited of sheet.edited) updateSpec(sql, edited);
+  advanceSeals(target.seals, sql, sheet.moved);
+  writeRegisters(target, sheet);
   return true;
-}
-
-function insertRun(sql: Writing, { run, manifest, specs }: RunSubmitted): void {
-  const { id, name, digest } = manifest;
-  const values = [run, id, name, digest, JSON.stringify(manifest), specs.length, "active", null, null, 0] as const;
-  sql.insertRun.run(...values, sumOf("run", ...values));
-  for (let no = 0; no < specs.length; no++) {
-    const spec = specs[no];
-    invariant(spec !== undefined, "specs are dense");
-    const text = JSON.stringify(packSpec(spec));
-    sql.insertSpec.run(run, no, spec.id, text, sumOf("task_spec", run, no, spec.id, text));
-  }
 }
 
 function updateRun(sql: Writing, { no, manifest, tasks, status, cancelling }: RunRow): void {
@@ -55,78 +43,19 @@ function updateSpec(sql: Writing, { run, task, spec }: SpecWrite): void {
   sql.updateSpec.run(text, sumOf("task_spec", run, task, spec.id, text), run, task);
 }
 
-function writeTask(sql: Writing, { row, replaces }: TaskWrite): boolean {
-  const { run, task, state, version, attempt, failures, expiries, since, notBefore, worker, deadline, tokenHash } = row;
-  const { lostBy, lane } = row;
-  const detail = row.detail === null ? null : JSON.stringify(row.detail);
-  const approved = Number(row.approved);
-  const sum = taskSum(
-    run,
-    task,
-    state,
-    version,
-    attempt,
-    failures,
-    expiries,
-    approved,
-    since,
-    notBefore,
-    worker,
-    deadline,
-    tokenHash,
-    lostBy,
-    lane,
-    detail,
-  );
-  const { changes } =
-    replaces === 0
-      ? sql.insertTask.run(
-          run,
-          task,
-          state,
-          version,
-          attempt,
-          failures,
-          expiries,
-          approved,
-          since,
-          notBefore,
-          worker,
-          deadline,
-          tokenHash,
-          lostBy,
-          lane,
-          detail,
-          sum,
-        )
-      : sql.updateTask.run(
-          state,
-          version,
-          attempt,
-          failures,
-          expiries,
-          approved,
-          since,
-          notBefore,
-          worker,
-          deadline,
-          tokenHash,
-          lostBy,
-          lane,
-          detail,
-          sum,
-          run,
-          task,
-          replaces,
-        );
-  return changes === 1;
-}
+/** Of a row of a task, without its sum. */
+const TASK_WIDTH = 16;
 
-function insertEvent(sql: Writing, event: Event): void {
-  if (!isRecorded(event)) return;
-  const { seq, at, run, task, version, attempt, kind, data } = toLedgerRow(event);
-  const sum = eventSum(seq, at, run, task, version, attempt, kind, data);
-  sql.insertEvent.run(seq, at, run, task, version, attempt, kind, data, sum);
+function writeTasks(sql: Writing, { freshTasks, changedTasks }: Rows): boolean {
+  if (sql.tasks.add(freshTasks) !== freshTasks.length / TASK_WIDTH) return false;
+  for (let at = 0; at < changedTasks.length; at += TASK_WIDTH + 1) {
+    const [run, no] = changedTasks.slice(at, at + 2) as [number, number];
+    const values = changedTasks.slice(at + 2, at + TASK_WIDTH);
+    const replaces = changedTasks[at + TASK_WIDTH] as number;
+    const sum = sumAt("task", changedTasks, at, TASK_WIDTH);
+    if (sql.updateTask.run(...values, sum, run, no, replaces).changes !== 1) return false;
+  }
+  return true;
 }
 
 export function deleteRequest({ seals, write }: Target, no: number): void {

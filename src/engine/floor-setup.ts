@@ -1,0 +1,38 @@
+/** What the floor is given: who does what it cannot do itself, and how it is to decide. */
+import type { DispatcherOptions } from "../decide/dispatcher.ts";
+import type { Policy } from "../decide/look-ahead.ts";
+import type { PressureLimits } from "../decide/pressure.ts";
+import type { DispatchMode } from "../domain/pool.ts";
+import type { Run } from "../domain/run.ts";
+import type { Task } from "../domain/task.ts";
+import type { Millis } from "../domain/time.ts";
+import type { Clock } from "../effects/clock.ts";
+import type { Secrets } from "../effects/random.ts";
+import type { Attempt, Executor } from "../execute/executor.ts";
+import type { Epoch, Store } from "../store/store.ts";
+
+export interface FloorDeps {
+  readonly store: Pick<Store, "commit" | "history">;
+  readonly epoch: Epoch;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly executor: Executor;
+  /** Everything needed to make the task's current attempt. */
+  readonly attemptOf: (run: Run, task: Task) => Attempt;
+  readonly options: FloorOptions;
+}
+
+export interface FloorOptions extends DispatcherOptions {
+  /** How long a stopped attempt has between being asked to end and being killed. */
+  readonly grace?: Millis;
+  readonly leaseTtl?: Millis;
+  readonly heartbeat?: Millis;
+  /** How full the queue may be before less is done at once. Never too full when absent. */
+  readonly pressure?: PressureLimits;
+  /** How the order within a run is found; `auto` when absent. */
+  readonly policy?: Policy;
+  /** Who begins a claim in each pool of sessions; they do when a pool is not named. */
+  readonly modes?: Readonly<Record<string, DispatchMode>>;
+  /** How long an assignment waits to be begun. */
+  readonly ack?: Millis;
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { task } from "../../test/rig/builders.ts";
+import { find, openRig, type Rig, type RigOptions, statesOf } from "../../test/rig/rig.ts";
+import { type GatedStore, gatedStore } from "../../test/rig/stores.ts";
+import { LEASE_TTL } from "../domain/lease.ts";
+import { minutes, seconds } from "../domain/time.ts";
+import { openMemoryStore } from "../store/memory/store.ts";
+
+type GatedRig = Rig & { readonly store: GatedStore };
+
+async function gatedRig(options: RigOptions = {}): Promise<GatedRig> {
+  return (await openRig({ store: gatedStore(openMemoryStore()), ...options })) as GatedRig;
+}
+
+const many = (count: number) => Array.from({ length: count }, (_, at) => task(`t${at}`));
+
+describe("while the store is at work", () => {
+  test("a claim that is not durable yet keeps its lease for as long as that takes, and is started once", async () => {
+    const rig = await gatedRig({ workers: 1 });
+    const run = await rig.submit([task("a"), task("b")]);
+    rig.store.close();
+    rig.machine.at("a").succeeds();
+    await rig.clock.settle();
+    expect(statesOf(run)).toEqual({ a: "succeeded", b: "claimed" });
+    for (let time = 0; time < 5 * LEASE_TTL; time += seconds(5)) await rig.clock.advance(seconds(5));
+    expect(find(run, "b").attempt).toBe(1);
+    expect(rig.machine.started).toEqual(["a"]);
+    rig.store.open();
+    await rig.clock.settle();
+    expect(rig.machine.started).toEqual(["a", "b"]);
+  });
+
+  test("what is to be stopped meanwhile is started first, and stopped when that is durable", async () => {
+    const rig = await gatedRig({ workers: 1 });
+    const run = await rig.submit([task("a"), task("b")]);
+    rig.store.close();
+    rig.machine.at("a").succeeds();
+    await rig.clock.settle();
+    await rig.store.request({ kind: "cancel", run: run.manifest.id, by: "mo", at: rig.clock.now() });
+    const taken = rig.engine.takeRequests();
+    await rig.clock.settle();
+    expect(rig.machine.started).toEqual(["a"]);
+    rig.store.open();
+    await rig.promised(taken);
+    expect(rig.machine.at("b").stops).toHaveLength(1);
+    rig.machine.at("b").fails();
+    await rig.clock.settle();
+    expect(statesOf(run)).toEqual({ a: "succeeded", b: "cancelled" });
+  });
+
+  test("no more is given out than one batch holds, and whoever ends meanwhile has ended in time", async () => {
+    const rig = await gatedRig({ workers: 500 });
+    const run = await rig.submit(many(2_000));
+    rig.store.close();
+    // Some end while the store is free, and the others when as much waits for it as may.
+    const [first, ...others] = rig.machine.processes;
+    first?.succeeds();
+    await rig.clock.settle();
+    for (const process of others) process.succeeds();
+    await rig.clock.advance(minutes(5));
+    expect(rig.store.waiting).toHaveLength(1);
+    expect(run.tasks.filter(({ status }) => status.state === "claimed").length).toBeLessThan(500);
+    rig.store.open();
+    for (let left = 5; left > 0; left--) {
+      await rig.clock.settle();
+      for (const process of rig.machine.processes) if (process.alive) process.succeeds();
+    }
+    await rig.clock.settle();
+    expect(await rig.kinds()).not.toContain("expired");
+    await rig.clock.settle();
+    expect(run.status).toMatchObject({ state: "finished", outcome: "succeeded" });
+  });
+
+  test("the next batch is handed over before anybody is told of the last", async () => {
+    const rig = await gatedRig({ workers: 2 });
+    await rig.submit([task("a"), task("b")]);
+    rig.store.close();
+    rig.machine.at("a").succeeds();
+    await rig.clock.settle();
+    rig.machine.at("b").succeeds();
+    await rig.clock.settle();
+    const told: number[] = [];
+    rig.engine.listen(() => told.push(rig.store.committed.length + rig.store.waiting.length));
+    const before = rig.store.committed.length;
+    rig.store.open();
+    await rig.clock.settle();
+    expect(told).toEqual([before + 2, before + 2]);
+  });
+
+  test("a batch that fails ends everything, also what was handed over after it", async () => {
+    const rig = await gatedRig({ workers: 2 });
+    const run = await rig.submit([task("a"), task("b")]);
+    const ended = rig.engine.idle(run);
+    ended.catch(() => {});
+    const told = rig.told.length;
+    rig.store.close();
+    rig.machine.at("a").succeeds();
+    await rig.clock.settle();
+    rig.machine.at("b").succeeds();
+    await rig.clock.settle();
+    rig.store.break(new Error("the disk is gone"));
+    rig.store.open();
+    await rig.clock.settle();
+    await expect(ended).rejects.toThrow("the disk is gone");
+    expect(rig.told).toHaveLength(told);
+  });
+});
+
+test("more than a turn gives out is given out in the next ones", async () => {
+  const rig = await gatedRig({ workers: 500 });
+  const before = rig.store.committed.length;
+  await rig.submit(many(500));
+  expect(rig.machine.started).toHaveLength(500);
+  expect(rig.store.committed.length - before).toBeGreaterThan(2);
+});

@@ -1,0 +1,92 @@
+/**
+ * What a batch comes to in rows: plain values in the order of the columns, one row after the other, so that they can be bound as they are,
+ * here or in another thread.
+ */
+import { isRecorded } from "../../domain/event.ts";
+import { packSpec } from "../../domain/spec.ts";
+import { invariant } from "../../std/invariant.ts";
+import { toLedgerRow } from "../ledger.ts";
+import type { TaskRow } from "../rows.ts";
+import type { Batch } from "../store.ts";
+import { type Moved, movesIn } from "./seals.ts";
+import type { Value } from "./sums.ts";
+
+/** Of which there is little in a batch, and which is written as it is. */
+type Rest = Omit<Batch, "events" | "submitted" | "tasks">;
+
+/** Of which there may be much. `T` is how it stands there. */
+export interface Rows<T = readonly Value[]> {
+  readonly newRuns: T;
+  readonly specs: T;
+  /** Tasks that have no row yet, and those that have one, each of these followed by the version it replaces. */
+  readonly freshTasks: T;
+  readonly changedTasks: T;
+  readonly ledger: T;
+}
+
+export interface Sheet extends Rest {
+  readonly rows: Rows;
+  readonly moved: ReadonlyMap<number, Moved>;
+  /** How many rows that is, about. */
+  readonly size: number;
+}
+
+export const eachOf = <T, U>(
+  { newRuns, specs, freshTasks, changedTasks, ledger }: Rows<T>,
+  map: (part: T) => U,
+): Rows<U> => ({
+  newRuns: map(newRuns),
+  specs: map(specs),
+  freshTasks: map(freshTasks),
+  changedTasks: map(changedTasks),
+  ledger: map(ledger),
+});
+
+export function sheetOf({ events, submitted, tasks, ...rest }: Batch): Sheet {
+  const rows: Rows<Value[]> = { newRuns: [], specs: [], freshTasks: [], changedTasks: [], ledger: [] };
+  let size = tasks.length + events.length;
+  for (const { run, manifest, specs } of submitted) {
+    const { id, name, digest } = manifest;
+    rows.newRuns.push(run, id, name, digest, JSON.stringify(manifest), specs.length, "active", null, null, 0);
+    for (let no = 0; no < specs.length; no++) {
+      const spec = specs[no];
+      invariant(spec !== undefined, "specs are dense");
+      rows.specs.push(run, no, spec.id, JSON.stringify(packSpec(spec)));
+    }
+    size += specs.length;
+  }
+  for (const { row, replaces } of tasks) {
+    if (replaces === 0) addTask(rows.freshTasks, row);
+    else {
+      addTask(rows.changedTasks, row);
+      rows.changedTasks.push(replaces);
+    }
+  }
+  for (const event of events) {
+    if (!isRecorded(event)) continue;
+    const { seq, at, run, task, version, attempt, kind, data } = toLedgerRow(event);
+    rows.ledger.push(seq, at, run, task, version, attempt, kind, data);
+  }
+  return { ...rest, rows, moved: movesIn(tasks, events), size };
+}
+
+function addTask(values: Value[], row: TaskRow): void {
+  values.push(
+    row.run,
+    row.task,
+    row.state,
+    row.version,
+    row.attempt,
+    row.failures,
+    row.expiries,
+    Number(row.approved),
+    row.since,
+    row.notBefore,
+    row.worker,
+    row.deadline,
+    row.tokenHash,
+    row.lostBy,
+    row.lane,
+    row.detail === null ? null : JSON.stringify(row.detail),
+  );
+}

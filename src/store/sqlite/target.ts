@@ -1,0 +1,25 @@
+/** A connection that is written through: its statements, and one transaction after the other. */
+import type { DatabaseSync } from "node:sqlite";
+import { userVersion } from "./migrate.ts";
+import type { Target } from "./read.ts";
+import { prepareReading, prepareSeals, prepareWriting } from "./statements.ts";
+
+export function targetOn(db: DatabaseSync): Target {
+  const schema = userVersion(db);
+  return { sql: prepareReading(db, schema), seals: prepareSeals(db, schema), write: prepareWriting(db) };
+}
+
+/** What `change` has written is kept, unless its result says otherwise. */
+export function transactions(db: DatabaseSync) {
+  return <T>(change: () => T, mode: "immediate" | "deferred", keeps: (result: T) => boolean = () => true): T => {
+    db.exec(`begin ${mode}`);
+    try {
+      const result = change();
+      db.exec(keeps(result) ? "commit" : "rollback");
+      return result;
+    } catch (error) {
+      if (db.isTransaction) db.exec("rollback");
+      throw error;
+    }
+  };
+}

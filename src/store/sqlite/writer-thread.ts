@@ -1,0 +1,60 @@
+/** The program of the thread that writes large batches: one after the other, each answered once it is durable. */
+import { parentPort, workerData } from "node:worker_threads";
+import { UserError } from "../../domain/errors.ts";
+import { CHECKPOINT_PAGES, connectBeside } from "./connect.ts";
+import { asUserError, isOfDisk } from "./failure.ts";
+import { LogRoom } from "./log-room.ts";
+import { unpack } from "./packing.ts";
+import { eachOf, type Sheet } from "./sheet.ts";
+import { targetOn, transactions } from "./target.ts";
+import { writeSheet } from "./write.ts";
+import type { FromWriter, ToWriter, WriterData, WriterFailure } from "./writer.ts";
+
+const { file, durability } = workerData as WriterData;
+const db = connectBeside(file, durability);
+const target = targetOn(db);
+const inTransaction = transactions(db);
+const room = new LogRoom(db, file, CHECKPOINT_PAGES);
+let failure: WriterFailure | undefined;
+
+parentPort?.on("message", (asked: ToWriter) => {
+  if (asked !== null) return write({ ...asked, rows: eachOf(asked.rows, unpack) });
+  room[Symbol.dispose]();
+  db.close();
+  parentPort?.close();
+});
+
+function write(sheet: Sheet): void {
+  answer(attempt(sheet));
+  // While the next one forms.
+  try {
+    room.keep();
+  } catch (error) {
+    failure = describe(error);
+  }
+}
+
+/** After the disk has failed once nothing more is written. */
+function attempt(sheet: Sheet): FromWriter {
+  if (failure !== undefined) return { failed: failure };
+  try {
+    const written = inTransaction(
+      () => writeSheet(target, sheet),
+      "immediate",
+      (isWritten) => isWritten,
+    );
+    return { written };
+  } catch (error) {
+    const failed = describe(error);
+    if (failed.ofDisk) failure = failed;
+    return { failed };
+  }
+}
+
+const answer = (word: FromWriter): void => parentPort?.postMessage(word);
+
+function describe(error: unknown): WriterFailure {
+  const told = asUserError(error, file, "STORE_FAILED");
+  const message = told instanceof Error ? told.message : String(told);
+  return { ...(told instanceof UserError && { code: told.code }), message, ofDisk: isOfDisk(error) };
+}

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, expect, test } from "vitest";
+import { task } from "../../../test/rig/builders.ts";
+import { claimed, Scribe, started } from "../../../test/rig/scribe.ts";
+import { runNo } from "../../domain/run.ts";
+import { acquired } from "../conformance.ts";
+import { openSqliteStore } from "./store.ts";
+
+const root = mkdtempSync(join(tmpdir(), "rota-writer-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let files = 0;
+const newFile = (): string => join(root, `${++files}.db`);
+
+const LARGE = 100;
+const tasks = Array.from({ length: LARGE }, (_, at) => task(`t${at}`));
+
+test("a large batch is written by the thread and a small one after it, in the order in which they were given", async () => {
+  await using store = openSqliteStore(newFile(), { asideFrom: LARGE });
+  const epoch = await acquired(store);
+  const scribe = new Scribe();
+  const run = scribe.submit(tasks);
+  let ended = false;
+  const large = store.commit(scribe.journal.take(epoch)).then((result) => {
+    ended = true;
+    return result;
+  });
+  // It goes on while others do something else.
+  await Promise.resolve();
+  expect(ended).toBe(false);
+  scribe.write(run, 0, claimed, started);
+  const small = store.commit(scribe.journal.take(epoch));
+  const request = store.request({ kind: "cancel", run: run.manifest.id, by: "mo", at: run.manifest.submittedAt });
+  expect(await Promise.all([large, small])).toMatchObject([{ ok: true }, { ok: true }]);
+  expect(await request).toBe(1);
+  const stored = await store.load(runNo(1));
+  expect(stored?.specs).toHaveLength(LARGE);
+  expect(stored?.tasks).toMatchObject([{ state: "running" }]);
+  expect(await store.check()).toEqual([]);
+});
+
+test("what it cannot write is told as by anybody else, and nothing of it is there", async () => {
+  const file = newFile();
+  await using store = openSqliteStore(file, { asideFrom: 1 });
+  const epoch = await acquired(store);
+  const scribe = new Scribe();
+  scribe.submit(tasks);
+  {
+    const db = new DatabaseSync(file);
+    db.exec("alter table task_spec rename to elsewhere");
+    db.close();
+  }
+  const batch = scribe.journal.take(epoch);
+  await expect(store.commit(batch)).rejects.toMatchObject({ code: "STORE_FAILED" });
+  expect(await store.runs()).toEqual([]);
+});
+
+test("a thread that cannot even begin is told of, and the store is not used again", async () => {
+  const file = newFile();
+  await using store = openSqliteStore(file, { asideFrom: 1 });
+  const epoch = await acquired(store);
+  const scribe = new Scribe();
+  scribe.submit(tasks);
+  rmSync(file);
+  rmSync(`${file}-wal`);
+  rmSync(`${file}-shm`);
+  await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+});

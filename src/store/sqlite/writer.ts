@@ -1,0 +1,107 @@
+/**
+ * A thread that writes large batches, so that the scheduler decides what comes next, and answers, while the last batch is being
+ * written. It has a connection of its own to the same file.
+ */
+
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import type { UserErrorCode } from "../../domain/errors.ts";
+import type { Durability } from "./connect.ts";
+import { type Packed, pack } from "./packing.ts";
+import { eachOf, type Rows, type Sheet } from "./sheet.ts";
+
+/** What the thread is told when it begins. */
+export interface WriterData {
+  readonly file: string;
+  readonly durability: Durability;
+}
+/** Nothing: close the file, and end. */
+export type ToWriter = PackedSheet | null;
+export interface PackedSheet extends Omit<Sheet, "rows"> {
+  readonly rows: Rows<Packed>;
+}
+export type FromWriter = { readonly written: boolean } | { readonly failed: WriterFailure };
+export interface WriterFailure {
+  /** None for a mistake of ours. */
+  readonly code?: UserErrorCode;
+  readonly message: string;
+  /** The disk did not do what it was asked. */
+  readonly ofDisk: boolean;
+}
+
+/** The source when this runs from source, the built file when this was built. */
+const PROGRAM = new URL(`./writer-thread${extname(fileURLToPath(import.meta.url))}`, import.meta.url);
+
+type Waiting = (answer: FromWriter) => void;
+
+export class Writer implements AsyncDisposable {
+  readonly #data: WriterData;
+  readonly #waiting: Waiting[] = [];
+  #idle: (() => void)[] = [];
+  #thread: Worker | undefined;
+
+  constructor(data: WriterData) {
+    this.#data = data;
+  }
+
+  /** It begins with the first batch. */
+  get isThere(): boolean {
+    return this.#thread !== undefined;
+  }
+
+  get busy(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** Kept when everything that was asked for is written. */
+  async idle(): Promise<void> {
+    while (this.busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** What became of it. Batches are written in the order in which they come. */
+  write(sheet: Sheet): Promise<FromWriter> {
+    this.#thread ??= this.#start();
+    const thread = this.#thread;
+    // The program stays for as long as something is being written, and no longer.
+    thread.ref();
+    const packed: ToWriter = { ...sheet, rows: eachOf(sheet.rows, pack) };
+    thread.postMessage(
+      packed,
+      Object.values(packed.rows).map(({ numbers }: Packed) => numbers.buffer),
+    );
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    const gone = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
+    thread.ref();
+    thread.postMessage(null satisfies ToWriter);
+    await gone;
+  }
+
+  #start(): Worker {
+    const thread = new Worker(PROGRAM, { workerData: this.#data });
+    thread.on("message", (answer: FromWriter) => this.#hear(answer));
+    thread.on("error", (error: Error) => this.#end(error.message));
+    thread.on("exit", () => this.#end("it ended"));
+    return thread;
+  }
+
+  #hear(answer: FromWriter): void {
+    this.#waiting.shift()?.(answer);
+    if (this.busy) return;
+    this.#thread?.unref();
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const tell of idle) tell();
+  }
+
+  /** Whatever it was at may be written or not. */
+  #end(why: string): void {
+    const message = `${this.#data.file}: the thread that writes is gone: ${why}`;
+    while (this.busy) this.#hear({ failed: { code: "STORE_FAILED", message, ofDisk: true } });
+  }
+}
