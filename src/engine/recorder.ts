@@ -37,11 +37,7 @@ export class Recorder {
   /** Takes everything there is so far. To be called when it is not busy. */
   write(): void {
     this.#busy = true;
-    const { done, failed } = this.#deps;
-    this.#record().then(() => {
-      this.#busy = false;
-      done();
-    }, failed);
+    this.#record().then(() => this.#rest(), this.#deps.failed);
   }
 
   async #record(): Promise<void> {
@@ -56,6 +52,11 @@ export class Recorder {
       batch = journal.urgent ? this.#handOver() : undefined;
       await tell();
     }
+  }
+
+  #rest(): void {
+    this.#busy = false;
+    this.#deps.done();
   }
 
   #handOver(): Handed {

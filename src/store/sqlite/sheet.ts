@@ -31,17 +31,6 @@ export interface Sheet extends Rest {
   readonly size: number;
 }
 
-export const eachOf = <T, U>(
-  { newRuns, specs, freshTasks, changedTasks, ledger }: Rows<T>,
-  map: (part: T) => U,
-): Rows<U> => ({
-  newRuns: map(newRuns),
-  specs: map(specs),
-  freshTasks: map(freshTasks),
-  changedTasks: map(changedTasks),
-  ledger: map(ledger),
-});
-
 export function sheetOf({ events, submitted, tasks, ...rest }: Batch): Sheet {
   const rows: Rows<Value[]> = { newRuns: [], specs: [], freshTasks: [], changedTasks: [], ledger: [] };
   let size = tasks.length + events.length;

@@ -5,7 +5,7 @@ import { CHECKPOINT_PAGES, connectBeside } from "./connect.ts";
 import { asUserError, isOfDisk } from "./failure.ts";
 import { LogRoom } from "./log-room.ts";
 import { unpack } from "./packing.ts";
-import { eachOf, type Sheet } from "./sheet.ts";
+import type { Sheet } from "./sheet.ts";
 import { targetOn, transactions } from "./target.ts";
 import { writeSheet } from "./write.ts";
 import type { FromWriter, ToWriter, WriterData, WriterFailure } from "./writer.ts";
@@ -18,7 +18,7 @@ const room = new LogRoom(db, file, CHECKPOINT_PAGES);
 let failure: WriterFailure | undefined;
 
 parentPort?.on("message", (asked: ToWriter) => {
-  if (asked !== null) return write({ ...asked, rows: eachOf(asked.rows, unpack) });
+  if (asked !== null) return write({ ...asked, rows: unpack(asked.rows) });
   room[Symbol.dispose]();
   db.close();
   parentPort?.close();

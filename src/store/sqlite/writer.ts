@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import type { UserErrorCode } from "../../domain/errors.ts";
 import type { Durability } from "./connect.ts";
 import { type Packed, pack } from "./packing.ts";
-import { eachOf, type Rows, type Sheet } from "./sheet.ts";
+import type { Sheet } from "./sheet.ts";
 
 /** What the thread is told when it begins. */
 export interface WriterData {
@@ -19,7 +19,7 @@ export interface WriterData {
 /** Nothing: close the file, and end. */
 export type ToWriter = PackedSheet | null;
 export interface PackedSheet extends Omit<Sheet, "rows"> {
-  readonly rows: Rows<Packed>;
+  readonly rows: Packed;
 }
 export type FromWriter = { readonly written: boolean } | { readonly failed: WriterFailure };
 export interface WriterFailure {
@@ -65,11 +65,8 @@ export class Writer implements AsyncDisposable {
     const thread = this.#thread;
     // The program stays for as long as something is being written, and no longer.
     thread.ref();
-    const packed: ToWriter = { ...sheet, rows: eachOf(sheet.rows, pack) };
-    thread.postMessage(
-      packed,
-      Object.values(packed.rows).map(({ numbers }: Packed) => numbers.buffer),
-    );
+    const rows = pack(sheet.rows);
+    thread.postMessage({ ...sheet, rows } satisfies ToWriter, [rows.numbers.buffer]);
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
