@@ -106,9 +106,12 @@ export function prepareWriting(db: DatabaseSync) {
       insert into seal (run, first, last, versions, sum) values (?, ?, ?, ?, ?)
       on conflict (run) do update set last = excluded.last, versions = excluded.versions, sum = excluded.sum`),
 
-    writeDuration: db.prepare(`
-      insert into duration (plan, task, count, mean_log, sum) values (?, ?, ?, ?, ?)
-      on conflict (plan, task) do update set count = excluded.count, mean_log = excluded.mean_log, sum = excluded.sum`),
+    durations: new Inserts(
+      db,
+      "duration",
+      "plan, task, count, mean_log",
+      "on conflict do update set count = excluded.count, mean_log = excluded.mean_log, sum = excluded.sum",
+    ),
     writeEstimateError: db.prepare(`
       insert into estimate_error (plan, count, sum_of_squares, sum) values (?, ?, ?, ?)
       on conflict (plan) do update

@@ -9,7 +9,7 @@ import { writeRegisters } from "./registers.ts";
 import { advanceSeals, sealTable, sumIn } from "./seals.ts";
 import type { Rows, Sheet } from "./sheet.ts";
 import type { Writing } from "./statements.ts";
-import { sumAt, sumOf } from "./sums.ts";
+import { sumAt, sumOf, type Value } from "./sums.ts";
 
 /** False when the store has another owner, or a row is not what the batch takes it to be. */
 export function writeSheet(target: Target, sheet: Sheet): boolean {
@@ -67,13 +67,15 @@ function remember(target: Target, plan: string, lessons: readonly Lesson[]): voi
   const known = readHistory(target, plan);
   const { durations, error } = afterLessons(known, lessons);
   let change = 0;
+  const rows: Value[] = [];
   for (const task of new Set(lessons.map((lesson) => lesson.task))) {
     const values = durationValues(plan, task, durations.get(task) as DurationRecord);
-    const sum = sumOf("duration", ...values);
     const before = known.durations.get(task);
-    change += sum - (before === undefined ? 0 : sumOf("duration", ...durationValues(plan, task, before)));
-    target.write.writeDuration.run(...values, sum);
+    change += sumOf("duration", ...values);
+    if (before !== undefined) change -= sumOf("duration", ...durationValues(plan, task, before));
+    rows.push(...values);
   }
+  target.write.durations.add(rows);
   sealTable(target.seals, target.write, "duration", change);
   if (error.count === known.error.count) return;
   const sum = errorSum(plan, error);

@@ -8,7 +8,7 @@ import { unpack } from "./packing.ts";
 import type { Sheet } from "./sheet.ts";
 import { targetOn, transactions } from "./target.ts";
 import { writeSheet } from "./write.ts";
-import type { FromWriter, ToWriter, WriterData, WriterFailure } from "./writer.ts";
+import type { FromWriter, PackedSheet, ToWriter, WriterData, WriterFailure } from "./writer.ts";
 
 const { file, durability } = workerData as WriterData;
 const db = connectBeside(file, durability);
@@ -18,10 +18,16 @@ const room = new LogRoom(db, file, CHECKPOINT_PAGES);
 let failure: WriterFailure | undefined;
 
 parentPort?.on("message", (asked: ToWriter) => {
-  if (asked !== null) return write({ ...asked, rows: unpack(asked.rows) });
+  if (asked !== null) return write(unpacked(asked));
   room[Symbol.dispose]();
   db.close();
   parentPort?.close();
+});
+
+const unpacked = (asked: PackedSheet): Sheet => ({
+  ...asked,
+  rows: unpack(asked.rows),
+  lessons: JSON.parse(asked.lessons) as Sheet["lessons"],
 });
 
 function write(sheet: Sheet): void {
