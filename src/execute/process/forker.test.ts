@@ -1,10 +1,21 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ProcessIdentity } from "../../domain/task.ts";
 import { millis } from "../../domain/time.ts";
 import { systemClock } from "../../effects/clock.ts";
+import { isAlive, processIdentity } from "../../effects/host.ts";
 import { CANCELLED, eventually, exists, shell, told } from "../conformance.ts";
 import type { Attempt, Executor, Handle } from "../executor.ts";
 import { openProcessExecutor } from "./executor.ts";
@@ -31,6 +42,9 @@ const open = (): Executor =>
 const start = (line: string, changes: Partial<Attempt> = {}): Handle =>
   executor.start(shell(dir, line, changes), told());
 const logOf = (name: string): string => join(dir, "logs", `${name}.log`);
+const theForker = (): number => readRecords(join(dir, "state", "processes"))[0]?.process.pid ?? 0;
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, "utf8");
 
 test("a forker does the work here, and no second Node is started", async () => {
@@ -106,6 +120,94 @@ test("a task has the file mode mask and the open files it would have had by hand
   const byHand = execFileSync("/bin/sh", ["-c", line], { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" });
   expect(readFileSync(logOf("task"), "utf8")).toBe(byHand);
 });
+
+test("a task ignores and holds back no more signals than it would have by hand", async () => {
+  // Without a shell, which would set some of them right.
+  const [file, ...args] = ["grep", "^Sig[BI]", "/proc/self/status"] as const;
+  const byHand = execFileSync(file, args, { encoding: "utf8" });
+  await start("", { command: { argv: [file, ...args] } }).outcome;
+  const prepared = shell(dir, "", { command: { argv: [file, ...args] }, log: logOf("prepared"), fence: 2 });
+  executor.prepare?.(prepared);
+  await executor.start(prepared, told()).outcome;
+  expect(["task", "prepared"].map((name) => readFileSync(logOf(name), "utf8"))).toEqual([byHand, byHand]);
+});
+
+test("a command is looked for where the task's own PATH says, and as a shell would", async () => {
+  const put = (file: string, text: string, mode: number): void => {
+    mkdirSync(dirname(join(dir, file)), { recursive: true });
+    writeFileSync(join(dir, file), text);
+    chmodSync(join(dir, file), mode);
+  };
+  put("first/named", "echo wrong", 0o644);
+  put("second/named", "#!/bin/sh\necho right", 0o755);
+  put("second/bare", "echo bare", 0o755);
+  for (const name of ["named", "bare", "here"]) put(`third/${name}`, "#!/bin/sh\necho wrong", 0o755);
+  put("here", "#!/bin/sh\necho here", 0o755);
+  const absolute = ["first", "second", "third"].map((name) => join(dir, name)).join(":");
+  const run = async (command: string, PATH: string, fence: number): Promise<string> => {
+    const log = logOf(`path-${fence}`);
+    await start("", { command: { argv: [command] }, env: { PATH }, log, fence }).outcome;
+    return readFileSync(log, "utf8");
+  };
+  expect(await run("named", absolute, 1)).toBe("right\n");
+  expect(await run("bare", absolute, 2)).toBe("bare\n");
+  expect(await run("named", `first:second:${join(dir, "third")}`, 3)).toBe("right\n");
+  expect(await run("here", `/nowhere::${join(dir, "third")}`, 4)).toBe("here\n");
+  expect(await start("", { command: { argv: ["none"] }, env: { PATH: absolute }, fence: 5 }).outcome).toMatchObject({
+    kind: "spawn",
+    message: expect.stringContaining("none"),
+  });
+});
+
+test("what is only prepared does not run, and is gone with the forker", async () => {
+  await start("true").outcome;
+  const forker = theForker();
+  executor.prepare?.(shell(dir, "touch ran", { fence: 2 }));
+  await eventually(() => expect(childrenOf(forker)).toHaveLength(2));
+  const children = childrenOf(forker).map((pid) => processIdentity(pid) as ProcessIdentity);
+  process.kill(forker, "SIGKILL");
+  await eventually(() => expect(children.filter(isAlive)).toEqual([]));
+  expect(existsSync(join(dir, "ran"))).toBe(false);
+});
+
+test("one that waits goes on waiting, and runs once it may", async () => {
+  const attempt = shell(dir, "touch ran", { fence: 2 });
+  await start("true").outcome;
+  executor.prepare?.(attempt);
+  await eventually(() => expect(childrenOf(theForker())).toHaveLength(2));
+  expect(existsSync(join(dir, "ran"))).toBe(false);
+  expect(await executor.start(attempt, told()).outcome).toMatchObject({ kind: "success" });
+  expect(existsSync(join(dir, "ran"))).toBe(true);
+});
+
+test("more can be prepared than the forker and its twin can say to each other at once", async () => {
+  await start("true").outcome;
+  const attempts = Array.from({ length: 320 }, (_, index) =>
+    shell(dir, "true", { env: { LONG: "x".repeat(10_000) }, log: logOf(`many-${index}`), fence: index + 2 }),
+  );
+  for (const attempt of attempts) executor.prepare?.(attempt);
+  expect(await executor.start(attempts.at(-1) as Attempt, told()).outcome).toMatchObject({ kind: "success" });
+});
+
+test.each(["before", "after"])(
+  "a forker whose twin was killed %s an order goes too, and another does the work",
+  async (when) => {
+    const watch = told();
+    const handle = executor.start(shell(dir, "sleep 300"), watch);
+    await eventually(() => expect(watch.starts).toHaveLength(1));
+    const forker = theForker();
+    const [twin = 0] = childrenOf(forker).filter((pid) => commandOf(pid) === commandOf(forker));
+    process.kill(twin, when === "before" ? "SIGKILL" : "SIGSTOP");
+    const asked = start("true", { log: join(dir, "folder", "task.log"), fence: 2 });
+    // The last thing the forker does before it turns to its twin is to make a folder for the log.
+    if (when === "after") await exists(join(dir, "folder"));
+    if (when === "after") process.kill(twin, "SIGKILL");
+    expect(await asked.outcome).toMatchObject({ kind: "lost" });
+    expect(await handle.outcome).toMatchObject({ kind: "lost" });
+    expect(isAlive(watch.starts[0] as ProcessIdentity)).toBe(false);
+    expect(await start("exit 3", { fence: 3 }).outcome).toMatchObject({ kind: "exit", code: 3 });
+  },
+);
 
 test("one that was asked to end before it had begun ends", async () => {
   for (const grace of [millis(0), millis(5_000)]) {

@@ -43,14 +43,43 @@ export function launchSpawner({ directory, id, hello, lost }: LaunchSetup): Link
   return new Link(id, overSocket(socket, parseFromSpawner), hello, lost);
 }
 
-/**
- * What the calls that Perl has no word for, or only a slow one, are known by: wait4, setsid, clock_gettime, openat, read, close, dup3,
- * fcntl, renameat2, pipe2, write.
- */
-const CALLS: Readonly<Partial<Record<NodeJS.Architecture, readonly number[]>>> = {
-  x64: [61, 112, 228, 257, 0, 3, 292, 72, 316, 293, 1],
-  arm64: [260, 157, 113, 56, 63, 57, 24, 25, 276, 59, 64],
-  riscv64: [260, 157, 113, 56, 63, 57, 24, 25, 276, 59, 64],
+/** What the calls that Perl has no word for, or only a slow one, are known by where they are named alike. */
+const GENERIC_CALLS = {
+  wait4: 260,
+  clock_gettime: 113,
+  openat: 56,
+  read: 63,
+  close: 57,
+  fcntl: 25,
+  renameat2: 276,
+  clone: 220,
+  execve: 221,
+  dup3: 24,
+  chdir: 49,
+  setsid: 157,
+  sigprocmask: 135,
+  sigtimedwait: 137,
+} as const;
+
+const CALLS: Readonly<Partial<Record<NodeJS.Architecture, Readonly<Record<keyof typeof GENERIC_CALLS, number>>>>> = {
+  x64: {
+    wait4: 61,
+    clock_gettime: 228,
+    openat: 257,
+    read: 0,
+    close: 3,
+    fcntl: 72,
+    renameat2: 316,
+    clone: 56,
+    execve: 59,
+    dup3: 292,
+    chdir: 80,
+    setsid: 112,
+    sigprocmask: 14,
+    sigtimedwait: 128,
+  },
+  arm64: GENERIC_CALLS,
+  riscv64: GENERIC_CALLS,
 };
 
 /** Whether it is worth trying. Whether it works is then learned from its answer. */
@@ -61,7 +90,9 @@ export const canFork = (): boolean => process.platform === "linux" && CALLS[proc
  * has a keeper started that goes on where it stopped.
  */
 export function launchForker({ directory, id, identity, hello, perl, lost }: LaunchSetup): Link {
-  const numbers = [...(CALLS[process.arch] ?? []), LOG_FLAGS].join(",");
+  const numbers = Object.entries({ ...CALLS[process.arch], logFlags: LOG_FLAGS })
+    .map((pair) => pair.join("="))
+    .join(",");
   const path = socketPathFor(directory, id);
   const about = `"id":${JSON.stringify(id)},"socket":${JSON.stringify(path)}\n"bootId":${JSON.stringify(bootId())}`;
   const keeper = [process.execPath, ...FLAGS, program("keeper"), directory, id];

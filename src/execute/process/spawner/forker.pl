@@ -3,28 +3,35 @@
 #   perl forker.pl NUMBERS RECORD ABOUT SOCKET KEEPER...        (whoever commands is at the other end of descriptor 3)
 #
 # It is Perl because a fork costs by the memory of the one who forks: Perl is small, quick to start, and part of every Debian.
-# It uses no modules, so the calls that Perl has no word for, or only a slow one, are made by their NUMBERS (wait4, setsid,
-# clock_gettime, openat, read, close, dup3, fcntl, renameat2, pipe2, write, then the flags a log is opened with). RECORD is the file that says where it is and ABOUT what
-# stands in it, SOCKET is where others knock, and KEEPER is the program that takes over what runs when whoever commands is gone.
-# See README.md in src/execute.
+# It uses no modules, so the calls that Perl has no word for, or only a slow one, are made by their NUMBERS (`wait4=61,...`, and the flags
+# a log is opened with). RECORD is the file that says where it is and ABOUT what stands in it, SOCKET is where others knock, and KEEPER is
+# the program that takes over what runs when whoever commands is gone. See README.md in src/execute.
 use strict;
+
+# Before anything else is read, so that what is forked later has nothing of it to carry.
+my ($twin_pid, $twin);
+BEGIN {
+  require($0 =~ s/forker\.pl$/twin.pl/r);
+  ($twin_pid, $twin) = raise_twin($ARGV[0]);
+}
 require($0 =~ s/forker\.pl$/logs.pl/r);
 
 my ($numbers, $record, $about, $socket, @keeper) = @ARGV;
-my ($WAIT4, $SETSID, $CLOCK_GETTIME, $OPENAT, $READ, $CLOSE, $DUP3, $FCNTL, $RENAMEAT2, $PIPE2, $WRITE, $LOG_FLAGS) = map { $_ + 0 } split /,/, $numbers;
+my %number = map { split /=/ } split /,/, $numbers;
+$_ += 0 for values %number;
+my ($WAIT4, $CLOCK_GETTIME, $OPENAT, $READ, $CLOSE) = @number{qw(wait4 clock_gettime openat read close)};
 # The same on every Linux.
 my $PIDFD_OPEN = 434;
 my ($AF_UNIX, $SOCK_STREAM, $MSG_DONTWAIT) = (1, 1, 0x40);
 my ($F_SETFD, $FD_CLOEXEC) = (2, 1);
-my $WNOHANG = 1;
-my ($AT_FDCWD, $O_CLOEXEC) = (-100, 02000000);
-my ($EINTR, $ECHILD) = (4, 10);
+my $AT_FDCWD = -100;
+my ($EINTR, $EAGAIN) = (4, 11);
 
 # How long a start may go untold: most processes are short, and what is said together wakes the listener once.
 my $PATIENCE_MS = 2;
 my $TELL_EVERY = 8;
 # Ends are remembered after they were told, because whoever was told may die before it is saved: as many as can be unsaved, which
-# is as many as ran at once, and then some. No more, since what is remembered is copied at every fork.
+# is as many as ran at once, and then some.
 my $ENDS_KEPT_MIN = 64;
 my $most_running = 0;
 
@@ -33,14 +40,13 @@ my ($master, $saying, $heard) = (undef, '', '');
 # The one that stands by to command. Once there was one, it is for it to hear who knocks.
 my ($keeper, $keeper_heard, $is_kept) = (undef, '', 0);
 my $listener;
-# Where children say why they could not become what they should, and what they said, by process.
-my ($failures, $failing, %said);
-# The variables of the last start, because the next one mostly has the same, and our own.
-my %environment = %ENV;
-my %own_environment = %ENV;
 my $page = "\0" x 4_096;
-# Children that are ready to become what they should, and wait to hear that they may.
-my %ready;
+# Children that are ready to become what they should, and wait to hear that they may; of these, those of which the twin has not spoken yet,
+# in their turn. What is asked and not heard must not fill the socket, or both would wait for ever.
+my (%ready, @asked);
+my $ASKED_MAX = 16;
+# Why children could not become what they should, by process.
+my %said;
 # Starts by number; of these, those that run by the descriptor that tells their end, those not yet told, and those that ended.
 my (%starts, %running, %fresh, @ended);
 my ($watched, $turns) = ('', 0);
@@ -51,27 +57,27 @@ $SIG{$_} = sub { } for qw(PIPE IO);
 $SIG{$_} = sub { $resigning ||= 1 } for qw(TERM INT HUP);
 open $master, '+<&=', 3 or die "descriptor 3: $!\n";
 fcntl $master, $F_SETFD, $FD_CLOEXEC;
-check_calls();
+my $trial = ask_twin(1, 0, '/dev/null', '/', ['/'], []);
 my $umask = umask 077;
 listen_at($socket);
 write_record();
 umask $umask;
-set_up_logs({ openat => $OPENAT, close => $CLOSE, fcntl => $FCNTL, renameat2 => $RENAMEAT2 }, $LOG_FLAGS, $record =~ s/\.json$//r);
-pipe $failures, $failing or die "pipe: $!\n";
-open my $own_out, '>&', \*STDOUT or die "$!\n";
-open my $own_errors, '>&', \*STDERR or die "$!\n";
+set_up_logs(\%number, $record =~ s/\.json$//r);
 my $own_command = command_line($$);
+check_calls($trial);
 watch(fileno $_) for $master, $listener;
 say_line('ready');
 turn() while 1;
 
-# Where the kernel does not know these calls, or by other numbers, the scheduler goes another way.
+# Where the kernel does not know these calls, or by other numbers, the scheduler goes another way. A child that cannot become anything shows
+# that the twin forks for us, and that what it forks hears when it may go.
 sub check_calls {
-  my $watch = syscall $PIDFD_OPEN, $$ + 0, 0;
-  die "pidfd_open: $!\n" if $watch < 0;
-  syscall $CLOSE, $watch + 0;
-  my ($status, $usage) = ("\0" x 4, "\0" x 256);
-  die "wait4 has another number here\n" unless syscall($WAIT4, -1, $status, $WNOHANG, $usage) == -1 && $! == $ECHILD;
+  my ($trial) = @_;
+  hear_twin(0) until $trial->{told};
+  die "clone: @{ $trial->{failed} }\n" if $trial->{failed};
+  kill 'USR1', $trial->{pid};
+  my ($status) = wait_for(@$trial{qw(pid watch)});
+  die "a call has another number here\n" unless $status == 127 << 8 && defined failure_of($trial->{pid});
   die "clock_gettime has another number here\n" if abs(now() / 1_000 - time) > 5;
 }
 
@@ -156,81 +162,67 @@ sub obey {
 
 # --- Starting
 
-# Everything is done before the fork: what the child still has to do costs it a copy of every page it touches. One that is to wait
-# becomes another program when `go` says so, and ends when we do.
+# One that is to wait becomes another program when `go` says so, and ends when we do.
 sub make_ready {
   my ($id, $order, $waits) = @_;
-  my ($keepsake, $nice, $cwd, $path, $count, @rest) = split /\0/, $order, -1;
-  my @command = splice @rest, 0, $count;
-  my $log = open_log($path);
-  return $ready{$id} = { failed => ['log', $! + 0] } if $log < 0;
-  my $gates = "\0" x 8;
-  my ($gate, $opener) = (-1, -1);
-  ($gate, $opener) = unpack 'i2', $gates if $waits && syscall($PIPE2, $gates, $O_CLOEXEC) == 0;
-  my ($pid, $watch, $errno) = fork_within($cwd, $log, \@rest, sub { become($gate, $nice, @command) });
-  syscall $CLOSE, $_ for grep { $_ >= 0 } $log, $gate;
-  $ready{$id} = $watch < 0
-    ? { failed => [defined $pid ? 'fork' : 'cwd', $errno] }
-    : { pid => $pid, watch => $watch, log => $path, keepsake => $keepsake, opener => $opener };
+  my ($keepsake, $nice, $cwd, $log, $count, @variables) = split /\0/, $order, -1;
+  my @command = splice @variables, 0, $count;
+  return $ready{$id} = { told => 1, failed => ['log', $! + 0] } unless make_room($log);
+  my $start = ask_twin($waits, $nice, $log, $cwd, \@command, \@variables);
+  @$start{qw(log keepsake)} = ($log, $keepsake);
+  $ready{$id} = $start;
 }
 
-# Has `child` done by a child in the place and with the variables it should have. Its process, what tells its end, and the error.
-sub fork_within {
-  my ($cwd, $log, $variables, $child) = @_;
-  chdir $cwd or return (undef, -1, $! + 0);
-  set_environment(@$variables);
-  syscall $DUP3, $log, $_, 0 for 1, 2;
-  my $pid = fork;
-  $child->() if defined $pid && $pid == 0;
-  my $watch = defined $pid ? syscall $PIDFD_OPEN, $pid, 0 : -1;
-  my $errno = $! + 0;
-  syscall $DUP3, fileno $own_out, 1, 0;
-  syscall $DUP3, fileno $own_errors, 2, 0;
-  chdir '/';
-  # Nothing may run whose end would not be seen.
-  if ($pid && $watch < 0) {
-    kill 'KILL', $pid;
-    waitpid $pid, 0;
+# The answer is not waited for: there is other work until it is needed.
+sub ask_twin {
+  my ($waits) = @_;
+  hear_twin(0) while @asked >= $ASKED_MAX;
+  my $order = twin_order(@_);
+  while ($order ne '') {
+    my $sent = syswrite $twin, $order;
+    if (defined $sent) { substr($order, 0, $sent) = '' }
+    elsif ($! != $EINTR) { abandon() }
   }
-  return ($pid || 0, $watch, $errno);
+  push @asked, { waits => $waits };
+  return $asked[-1];
 }
 
-# In the child.
-sub become {
-  my ($gate, $nice, @command) = @_;
-  syscall $SETSID;
-  # A wish, not a promise: where it is refused the task runs as it is.
-  setpriority 0, 0, $nice if $nice != 0;
-  my $word = "\0";
-  kill 'KILL', $$ if $gate >= 0 && syscall($READ, $gate, $word, 1) != 1;
-  { exec { $command[0] } @command }
-  syswrite $failing, sprintf "%d %d\n", $$, $!;
-  exit 127;
+# One thing that the twin or a child of it says. Without it nothing can be started any more, and it is for another forker to go on.
+sub hear_twin {
+  my ($flags) = @_;
+  my $heard = defined recv $twin, my $text, ANSWER_BYTES, $flags;
+  return $! == $EINTR if !$heard && ($! == $EINTR || $! == $EAGAIN);
+  abandon() if !$heard || $text eq '';
+  my ($what, $pid, $errno) = unpack ANSWER, $text;
+  if ($what eq 'exec') { $said{$pid} = $errno }
+  else { take_answer(shift @asked, $what, $pid, $errno) }
+  return 1;
+}
+
+sub take_answer {
+  my ($start, $what, $pid, $errno) = @_;
+  $start->{told} = 1;
+  return $start->{failed} = [$what, $errno] if $what ne 'pid';
+  my $watch = syscall $PIDFD_OPEN, $pid, 0;
+  return @$start{qw(pid watch)} = ($pid, $watch) if $watch >= 0;
+  # Nothing may run whose end would not be seen.
+  $start->{failed} = ['fork', $! + 0];
+  kill 'KILL', $pid;
+  waitpid $pid, 0;
 }
 
 sub go {
   my ($id) = @_;
   my $start = delete $ready{$id} or return;
+  hear_twin(0) until $start->{told};
   return say_line('failed', $id, @{ $start->{failed} }) if $start->{failed};
-  my ($watch, $opener) = delete @$start{qw(watch opener)};
-  if ($opener >= 0) {
-    my $word = 'g';
-    syscall $WRITE, $opener, $word, 1;
-    syscall $CLOSE, $opener;
-  }
+  kill 'USR1', $start->{pid} if $start->{waits};
   @$start{qw(note since)} = ('', now());
   $starts{$id} = $start;
-  $running{$watch} = $id;
-  watch($watch);
+  $running{ $start->{watch} } = $id;
+  watch($start->{watch});
   $fresh{$id} = 1;
   $most_running = keys %running if keys %running > $most_running;
-}
-
-sub set_environment {
-  my %wanted = map { split /=/, $_, 2 } @_;
-  for (keys %environment) { delete $ENV{$_} unless exists $wanted{$_} }
-  for (keys %wanted) { $ENV{$_} = $wanted{$_} unless defined $environment{$_} && $environment{$_} eq $wanted{$_} }
-  %environment = %wanted;
 }
 
 # --- What became of it
@@ -261,17 +253,13 @@ sub reap {
   my $id = delete $running{$watch};
   unwatch($watch);
   my $start = $starts{$id};
-  my ($status, $usage) = ("\0" x 4, "\0" x 256);
-  syscall $WAIT4, $start->{pid}, $status, 0, $usage;
-  syscall $CLOSE, $watch + 0;
-  $status = unpack 'i', $status;
+  my ($status, $cpu_us, $most_kb) = wait_for($start->{pid}, $watch);
   if ($fresh{$id}) {
     my $errno = $status == 127 << 8 ? failure_of($start->{pid}) : undef;
     if (defined $errno) { delete $fresh{$id}; delete $starts{$id}; return say_line('failed', $id, 'exec', $errno) }
     tell_start($id, $start);
   }
-  my ($user, $user_us, $system, $system_us, $most_kb) = unpack 'q5', $usage;
-  $start->{end} = [$status, ($user + $system) * 1_000_000 + $user_us + $system_us, $most_kb, now()];
+  $start->{end} = [$status, $cpu_us, $most_kb, now()];
   my $log = delete $start->{log};
   take_back($log) if $status == 0;
   say_line('down', $id, @{ $start->{end} }[0 .. 2]);
@@ -279,14 +267,19 @@ sub reap {
   delete $starts{ shift @ended } if @ended > $ENDS_KEPT_MIN + 2 * $most_running;
 }
 
+# How it ended, the processor time it took, and the most memory it held.
+sub wait_for {
+  my ($pid, $watch) = @_;
+  my ($status, $usage) = ("\0" x 4, "\0" x 256);
+  syscall $WAIT4, $pid, $status, 0, $usage;
+  syscall $CLOSE, $watch + 0;
+  my ($user, $user_us, $system, $system_us, $most_kb) = unpack 'q5', $usage;
+  return (unpack('i', $status), ($user + $system) * 1_000_000 + $user_us + $system_us, $most_kb);
+}
+
 sub failure_of {
   my ($pid) = @_;
-  my $ready = '';
-  vec($ready, fileno $failures, 1) = 1;
-  if (select($ready, undef, undef, 0) > 0) {
-    sysread $failures, my $text, 4_096;
-    for (split /\n/, $text) { my ($who, $errno) = split / /; $said{$who} = $errno }
-  }
+  1 while hear_twin($MSG_DONTWAIT);
   return delete $said{$pid};
 }
 
@@ -309,7 +302,6 @@ sub call_keeper {
   my $pid = fork;
   return abandon() unless defined $pid;
   if ($pid == 0) {
-    %ENV = %own_environment;
     fcntl $_, $F_SETFD, 0 for $far, $listener;
     { exec { $keeper[0] } @keeper, fileno $far, fileno $listener }
     exit 127;
@@ -353,10 +345,10 @@ sub change_master {
 
 # Whoever could say that they may go is gone.
 sub forget_ready {
+  hear_twin(0) while @asked;
   for my $child (grep { $_->{pid} } values %ready) {
-    syscall $CLOSE, $child->{$_} for qw(opener watch);
     kill 'KILL', $child->{pid};
-    waitpid $child->{pid}, 0;
+    wait_for(@$child{qw(pid watch)});
     take_back($child->{log});
   }
   %ready = ();
@@ -372,6 +364,9 @@ sub leave {
   unlink $record, $socket, spare_logs();
   # Where the usual path was too long, the socket has a directory of its own; any other is not empty.
   rmdir substr $socket, 0, rindex $socket, '/';
+  # Nobody else would wait for it where the first process of the machine does not.
+  close $twin;
+  waitpid $twin_pid, 0;
   exit 0;
 }
 
