@@ -49,15 +49,14 @@ my $ASKED_MAX = 16;
 my %said;
 # Starts by number; of these, those that run by the descriptor that tells their end, those not yet told, and those that ended.
 my (%starts, %running, %fresh, @ended);
-my ($watched, $turns) = ('', 0);
-my ($hello, $resigning) = ('{}', 0);
+my ($watched, $turns, $hello, $resigning) = ('', 0, '{}', 0);
 
 # Not ignored: that would be passed on to what is started. The second comes when somebody opens a log that is being looked at.
 $SIG{$_} = sub { } for qw(PIPE IO);
 $SIG{$_} = sub { $resigning ||= 1 } for qw(TERM INT HUP);
 open $master, '+<&=', 3 or die "descriptor 3: $!\n";
 fcntl $master, $F_SETFD, $FD_CLOEXEC;
-my $trial = ask_twin(1, 0, '/dev/null', '/', ['/'], []);
+my $trial = let_trial_go();
 my $umask = umask 077;
 listen_at($socket);
 write_record();
@@ -69,15 +68,20 @@ watch(fileno $_) for $master, $listener;
 say_line('ready');
 turn() while 1;
 
-# Where the kernel does not know these calls, or by other numbers, the scheduler goes another way. A child that cannot become anything shows
-# that the twin forks for us, and that what it forks hears when it may go.
-sub check_calls {
-  my ($trial) = @_;
+# The first child that the twin was asked for shows that it forks for us, and that what it forks hears when it may go.
+sub let_trial_go {
+  my ($trial) = @asked = ({ waits => 1 });
   hear_twin(0) until $trial->{told};
   die "clone: @{ $trial->{failed} }\n" if $trial->{failed};
   kill 'USR1', $trial->{pid};
-  my ($status) = wait_for(@$trial{qw(pid watch)});
-  die "a call has another number here\n" unless $status == 127 << 8 && defined failure_of($trial->{pid});
+  return $trial;
+}
+
+# Where the kernel does not know these calls, or by other numbers, the scheduler goes another way.
+sub check_calls {
+  my ($trial) = @_;
+  my ($pid, $watch) = @$trial{qw(pid watch)};
+  die "a call has another number here\n" unless (wait_for($pid, $watch))[0] == 127 << 8 && defined failure_of($pid);
   die "clock_gettime has another number here\n" if abs(now() / 1_000 - time) > 5;
 }
 
@@ -180,8 +184,8 @@ sub ask_twin {
   my $order = twin_order(@_);
   while ($order ne '') {
     my $sent = syswrite $twin, $order;
-    if (defined $sent) { substr($order, 0, $sent) = '' }
-    elsif ($! != $EINTR) { abandon() }
+    abandon() unless defined $sent || $! == $EINTR;
+    substr($order, 0, $sent // 0) = '';
   }
   push @asked, { waits => $waits };
   return $asked[-1];
@@ -271,7 +275,7 @@ sub reap {
 sub wait_for {
   my ($pid, $watch) = @_;
   my ($status, $usage) = ("\0" x 4, "\0" x 256);
-  syscall $WAIT4, $pid, $status, 0, $usage;
+  1 while syscall($WAIT4, $pid, $status, 0, $usage) < 0 && $! == $EINTR;
   syscall $CLOSE, $watch + 0;
   my ($user, $user_us, $system, $system_us, $most_kb) = unpack 'q5', $usage;
   return (unpack('i', $status), ($user + $system) * 1_000_000 + $user_us + $system_us, $most_kb);

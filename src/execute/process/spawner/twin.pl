@@ -25,7 +25,8 @@ my $now_and_then = pack 'q2', 0, 50_000_000;
 my $signals = "\0" x $SIGNALS_BYTES;
 my $forker = $$;
 
-# Its process, and the socket at whose other end it is.
+# Its process, and the socket at whose other end it is. It is asked at once for a child that cannot become anything: whether that works is
+# then known by the time the forker has read its program.
 sub raise_twin {
   my ($numbers) = @_;
   my %number = map { split /=/ } split /,/, $numbers;
@@ -34,7 +35,10 @@ sub raise_twin {
   socketpair my $near, my $far, $AF_UNIX, $SOCK_STREAM, 0 or die "socketpair: $!\n";
   my $pid = fork;
   die "fork: $!\n" unless defined $pid;
-  return ($pid, $near) if $pid;
+  if ($pid) {
+    syswrite $near, twin_order(1, 0, '/dev/null', '/', ['/'], []);
+    return ($pid, $near);
+  }
   close $near;
   fork_for($far);
   exit 0;
@@ -85,7 +89,7 @@ sub fork_for {
     return unless $read || !defined $read && $! == $EINTR;
     while (length $heard >= $TABLE_AT && length $heard >= unpack 'q', $heard) {
       fork_one($to);
-      substr($heard, 0, $length) = '';
+      substr $heard, 0, $length, '';
     }
   }
 }
