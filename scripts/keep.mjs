@@ -1,0 +1,60 @@
+/**
+ * `node scripts/keep.mjs DIST`: keeps what Node has compiled of the program once it has run a plan and looked at it, so that no start compiles
+ * that again. Called by the build, with the Node that is to run the program: another one finds nothing that it can use, and does without.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Script } from "node:vm";
+
+const dist = resolve(process.argv[2] ?? "dist");
+const bundle = pathToFileURL(join(dist, "cli/bundle/")).href;
+const own = (path) => import(pathToFileURL(join(dist, "cli", path)).href);
+const { taken, bodyOf, keptOf } = await own("kept.js");
+
+/** Some that are independent, some that are not, one that fails and is tried again. */
+const PLAN = {
+  name: "kept",
+  tasks: {
+    ...Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`t${index}`, { run: ["true"] }])),
+    after: { run: "true", needs: ["t0", "t1"] },
+    tried: { run: ["false"], retry: { attempts: 2, backoff: "1ms" } },
+  },
+};
+
+/** How a run ends of which something failed. */
+const FAILED = 1;
+
+for (const name of ["look", "start"]) keep(name, new Script(readFileSync(bodyOf(name, bundle), "latin1")));
+await tryOut();
+for (const [name, script] of taken) keep(name, script);
+
+function keep(name, script) {
+  writeFileSync(keptOf(name, bundle), script.createCachedData());
+}
+
+async function tryOut() {
+  const place = mkdtempSync(join(tmpdir(), "rota-build-"));
+  try {
+    writeFileSync(join(place, "plan.json"), JSON.stringify(PLAN));
+    const { runProgram } = await own("program.js");
+    const terminal = {
+      out() {},
+      err() {},
+      interactive: false,
+      color: false,
+      columns: 100,
+      rows: 30,
+      flush: async () => {},
+    };
+    const context = { terminal: { ...terminal, gone: new AbortController().signal }, env: process.env, cwd: place };
+    const state = ["--state", join(place, "state")];
+    for (const command of [["run", "plan.json"], ["run", "plan.json", "--json"], ["status"]]) {
+      const code = await runProgram([...command, ...state], context);
+      if (code > FAILED) throw new Error(`\`rota ${command.join(" ")}\` ended with ${code}`);
+    }
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,34 @@
+/** The built program starts from what the build has compiled, and without it where that is of no use. */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { freshDir } from "../rig/cli.ts";
+
+const CLI = resolve(import.meta.dirname, "../../dist/cli");
+
+/** A setting of the engine that changes nothing here: what was compiled under another is not taken. */
+const OTHERWISE = "--stack-trace-limit=11";
+
+describe.each([
+  ["as it was built", [], ["look", "start"]],
+  ["with other settings", [OTHERWISE], []],
+])("%s", (_, flags, taken) => {
+  const node = (...args: readonly string[]): string =>
+    execFileSync(process.execPath, ["--disable-warning=ExperimentalWarning", ...flags, ...args], { encoding: "utf8" });
+
+  test("it takes what it can use", () => {
+    const at = (path: string): string => JSON.stringify(pathToFileURL(join(CLI, path)).href);
+    const asked = `await import(${at("bundle/start.js")}); console.log([...(await import(${at("kept.js")})).taken.keys()].join())`;
+    expect(node("--input-type=module", "--eval", asked)).toBe(`${taken.join()}\n`);
+  });
+
+  test("it runs a plan", () => {
+    const dir = freshDir();
+    const plan = join(dir, "plan.json");
+    writeFileSync(plan, JSON.stringify({ name: "plan", tasks: { first: { run: ["true"] } } }));
+    const said = node(join(CLI, "main.js"), "run", plan, "--json", "--state", join(dir, "state"));
+    expect(JSON.parse(said)).toMatchObject({ outcome: "succeeded" });
+  });
+});
