@@ -1,5 +1,5 @@
 /** The settings: one table, from which follow their types, defaults, help, JSON Schema and reference page. */
-import { readFile } from "node:fs/promises";
+import { readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { PATIENCE } from "../decide/aging.ts";
 import { LADDER, STARVING_AGE } from "../decide/ladder.ts";
@@ -289,7 +289,7 @@ async function findConfigFile({ cwd, planDir }: ConfigSources): Promise<ConfigFi
 const FILE_NAMES = ["rota.config.yaml", "rota.config.json"] as const;
 
 async function configIn(folder: string, cwd: string): Promise<ConfigFile | undefined> {
-  const texts = await Promise.all(FILE_NAMES.map((name) => textOf(join(folder, name))));
+  const texts = FILE_NAMES.map((name) => textOf(join(folder, name)));
   const there = FILE_NAMES.filter((_, at) => texts[at] !== undefined);
   if (there.length > 1) {
     throw new UserError("CONFIG_INVALID", `${folder} has both ${there.join(" and ")}`, { hint: "Keep one of them." });
@@ -302,9 +302,11 @@ async function configIn(folder: string, cwd: string): Promise<ConfigFile | undef
   return await readConfigFile(content, shown.startsWith("..") ? file : shown);
 }
 
-async function textOf(file: string): Promise<string | undefined> {
+function textOf(file: string): string | undefined {
   try {
-    return (await readFile(file, "utf8")).replace(/^\ufeff/, "");
+    // Most folders have none, and an error takes longer than the question.
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
+    return readFileSync(file, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;

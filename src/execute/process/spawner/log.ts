@@ -1,6 +1,6 @@
 /** Care of the log a child writes by itself: it does not grow for ever, and it does not keep secrets. */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statSync, writeSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 
 /** Nothing when there is no log. */
 export const logSize = (path: string): number | undefined => {
@@ -43,6 +43,8 @@ export async function maskLog(path: string, secrets: readonly string[]): Promise
   const needles = secrets.map((secret) => Buffer.from(secret)).sort((a, b) => b.length - a.length);
   const longest = needles[0]?.length ?? 0;
   if (longest === 0) return;
+  // Not before it is needed: it takes two milliseconds to be loaded, and most runs have no secrets.
+  const { open } = await import("node:fs/promises");
   let log: FileHandle | undefined;
   try {
     log = await open(path, constants.O_RDWR | constants.O_NOFOLLOW);
