@@ -7,7 +7,7 @@ const BEGIN = new Date("2026-03-01T12:00:00Z").getTime();
 
 /** The platform's clock and timers are the test's; ours is the real one. */
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout", "setImmediate", "clearImmediate"] });
+  vi.useFakeTimers({ toFake: ["Date", "hrtime", "setTimeout", "clearTimeout", "setImmediate", "clearImmediate"] });
   vi.setSystemTime(BEGIN);
 });
 afterEach(() => {

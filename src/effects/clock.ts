@@ -1,5 +1,6 @@
 /** Time as an argument. Everything that waits or asks what time it is does so through a `Clock`. */
 import { type Instant, instant, type Millis } from "../domain/time.ts";
+import { ticks } from "./ticks.ts";
 
 export interface Timer {
   cancel(): void;
@@ -19,12 +20,12 @@ const DELAY_MAX = 2 ** 31 - 1;
 
 export function systemClock(): Clock {
   let last = 0;
-  let ticks = performance.now();
+  let lastTick = ticks();
   const now = (): Instant => {
-    const tick = performance.now();
+    const tick = ticks();
     // When the machine's clock is set back, time goes on here: standing still until it has caught up would stop every time-out.
-    last = Math.max(last + (tick - ticks), Date.now());
-    ticks = tick;
+    last = Math.max(last + (tick - lastTick), Date.now());
+    lastTick = tick;
     return instant(Math.floor(last));
   };
   return {

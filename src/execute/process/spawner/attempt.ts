@@ -3,6 +3,7 @@ import type { Outcome, TimeoutLimit, Usage } from "../../../domain/outcome.ts";
 import type { Command } from "../../../domain/spec.ts";
 import type { ProcessIdentity, StopReason } from "../../../domain/task.ts";
 import type { Millis } from "../../../domain/time.ts";
+import { ticks } from "../../../effects/ticks.ts";
 import { unreachable } from "../../../std/invariant.ts";
 import { ask, endProcesses, livingGroups, signal } from "../ending.ts";
 import { outsideGroup } from "../marks.ts";
@@ -52,7 +53,7 @@ export class LiveAttempt implements Sampled, LaunchWatch {
 
   readonly #around: Surroundings;
   readonly #env: Readonly<Record<string, string>>;
-  #startedAt = performance.now();
+  #startedAt = ticks();
   #verifying = false;
   #prepared: Launched | undefined;
   #launched: Pick<Launched, "note"> | undefined;
@@ -88,7 +89,7 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   }
 
   begin(): void {
-    this.#startedAt = performance.now();
+    this.#startedAt = ticks();
     if (this.#prepared) this.#prepared.go();
     else this.#launch();
   }
@@ -108,7 +109,7 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   }
 
   started(pid: number, process: ProcessIdentity | undefined): void {
-    this.#run(pid, performance.now());
+    this.#run(pid, ticks());
     if (!this.#verifying) {
       this.process = process;
       this.#around.report({ kind: "started", key: this.key, ...(process && { process }) });
@@ -118,14 +119,14 @@ export class LiveAttempt implements Sampled, LaunchWatch {
 
   failed({ kind, message }: LaunchFailure): void {
     this.forsake();
-    this.#endedAt = performance.now();
+    this.#endedAt = ticks();
     void this.#conclude({ kind, message: this.#verifying ? `verify: ${message}` : message, ...this.#spent() });
   }
 
   exited(exit: Exit): void {
     if (!this.#running) return;
     this.#running = false;
-    this.#endedAt = performance.now();
+    this.#endedAt = ticks();
     this.#around.sampler.remove(this);
     this.#count(exit);
     const lasting = this.#cause !== undefined || this.#endedAt - this.launchedAt >= LASTING_MS;
@@ -150,7 +151,7 @@ export class LiveAttempt implements Sampled, LaunchWatch {
       this.#cause = cause;
       this.#launched?.note(JSON.stringify(cause));
     }
-    const killAt = performance.now() + graceMs;
+    const killAt = ticks() + graceMs;
     if (killAt < this.#killAt) {
       this.#killAt = killAt;
       this.#killTimer?.cancel();
@@ -184,7 +185,7 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   }
 
   #keepsake(): Keepsake {
-    const startedAtMs = Date.now() - (performance.now() - this.#startedAt);
+    const startedAtMs = Date.now() - (ticks() - this.#startedAt);
     const { order, process } = this;
     if (!this.#verifying) return { order, startedAtMs };
     const past = { ...(process && { process }), ...(this.#cpuMs !== undefined && { cpuMs: this.#cpuMs }) };
@@ -201,9 +202,9 @@ export class LiveAttempt implements Sampled, LaunchWatch {
 
   /** It was asked to end before it was there to hear it, or by a predecessor. */
   #stopAgain(): void {
-    if (this.#killAt === Number.POSITIVE_INFINITY) this.#killAt = performance.now() + this.#around.settings.graceMs;
+    if (this.#killAt === Number.POSITIVE_INFINITY) this.#killAt = ticks() + this.#around.settings.graceMs;
     this.#killTimer?.cancel();
-    const graceMs = this.#killAt - performance.now();
+    const graceMs = this.#killAt - ticks();
     if (graceMs <= 0) return this.#kill();
     this.#killTimer = after(graceMs, () => this.#kill());
     void this.#askAll();
@@ -224,11 +225,11 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   /** Ends what the leader left behind. */
   #clear(strays: boolean): Promise<void> {
     const asked = this.#cause === undefined || this.group === 0 ? [] : [this.group];
-    const killAt = performance.now() + this.#around.settings.leftoverGraceMs;
+    const killAt = ticks() + this.#around.settings.leftoverGraceMs;
     return endProcesses({
       find: async () => ({ groups: this.#groups(), pids: strays ? await this.#strays() : [] }),
       killAt: () => (this.#cause === undefined ? killAt : this.#killAt),
-      now: () => performance.now(),
+      now: () => ticks(),
       pause,
       asked,
     });
@@ -293,7 +294,7 @@ const isLimit = (cause: Cause | undefined, limit: TimeoutLimit): boolean =>
   cause?.kind === "timeout" && cause.limit === limit;
 
 /** A moment of the machine's clock on the scale that durations are measured by. */
-const onOwnScale = (atMs: number): number => performance.now() - (Date.now() - atMs);
+const onOwnScale = (atMs: number): number => ticks() - (Date.now() - atMs);
 
 function judgeCause(cause: Cause, spent: { durationMs: Millis; usage?: Usage }): Outcome {
   switch (cause.kind) {

@@ -1,5 +1,6 @@
 /** Looks in on live attempts from time to time: how much memory, how much output, and whether a limit was passed. */
 import { fairMemoryOf, listProcesses, memoryOf, type ProcessStat } from "../../../effects/host.ts";
+import { ticks } from "../../../effects/ticks.ts";
 
 /** What the sampler asks of a live attempt, and what it leaves there. */
 export interface Sampled {
@@ -43,14 +44,14 @@ export class Sampler {
 
   #tick(): void {
     this.#timer = undefined;
-    const now = performance.now();
+    const now = ticks();
     const due = [...this.#sampled].filter((sampled) => sampled.nextLookAt <= now);
     this.#look(due, now);
     for (const sampled of due) schedule(sampled, now);
     let next = Number.POSITIVE_INFINITY;
     for (const sampled of this.#sampled) next = Math.min(next, sampled.nextLookAt);
     if (next === Number.POSITIVE_INFINITY) return;
-    this.#arm(Math.max(LOOKS_MS[0] / 2, next - performance.now()));
+    this.#arm(Math.max(LOOKS_MS[0] / 2, next - ticks()));
   }
 
   /** Looking is no reason to stay: what is looked at is. */
@@ -74,7 +75,7 @@ export class Sampler {
       }
       if (now - sampled.launchedAt >= EVERY_MS) sampled.checkLog();
     }
-    if (whole.length > 0) this.#restUntil = performance.now() + (performance.now() - now) * REST_FACTOR;
+    if (whole.length > 0) this.#restUntil = ticks() + (ticks() - now) * REST_FACTOR;
   }
 }
 

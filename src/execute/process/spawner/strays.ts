@@ -1,4 +1,5 @@
 /** Finds processes that left their attempt's group, by the marks in their environment. Looking costs milliseconds, so looks are shared. */
+import { ticks } from "../../../effects/ticks.ts";
 import { endProcesses } from "../ending.ts";
 import { type Sighting, sight } from "../marks.ts";
 
@@ -24,12 +25,12 @@ export class Strays {
 
   /** What a look that begins after this call finds; every call before it begins gets the same. */
   look(): Promise<Sighting> {
-    this.#next ??= pause(this.#restUntil - performance.now()).then(() => {
+    this.#next ??= pause(this.#restUntil - ticks()).then(() => {
       this.#next = undefined;
-      const from = performance.now();
+      const from = ticks();
       const seen = sight(this.#stateId);
-      const cost = performance.now() - from;
-      this.#restUntil = performance.now() + Math.max(REST_MIN_MS, cost * REST_FACTOR);
+      const cost = ticks() - from;
+      this.#restUntil = ticks() + Math.max(REST_MIN_MS, cost * REST_FACTOR);
       return seen;
     });
     return this.#next;
@@ -52,14 +53,14 @@ export class Strays {
   }
 
   #end(keys: ReadonlySet<string>): Promise<void> {
-    const killAt = performance.now() + this.#graceMs();
+    const killAt = ticks() + this.#graceMs();
     return endProcesses({
       find: async () => {
         const seen = await this.look();
         return { groups: [], pids: [...keys].flatMap((key) => seen.get(key) ?? []) };
       },
       killAt: () => killAt,
-      now: () => performance.now(),
+      now: () => ticks(),
       pause,
     });
   }
