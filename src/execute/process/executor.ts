@@ -40,12 +40,16 @@ class ProcessExecutor implements Executor {
   readonly #secrets = systemSecrets();
   readonly #directory: string;
   readonly #identity: StateIdentity;
+  /** Nobody was here before, so that nothing can be left of them. */
+  readonly #isNew: boolean;
   readonly #hello: Hello;
   /** Spawners started here. */
   #crew: Link[] = [];
   #forker: ProcessOptions["forker"];
   readonly #own = new Set<string>();
   readonly #logs = new Map<string, { readonly log: string; readonly secrets: readonly string[] }>();
+  /** What was got ready and is to be started, or not, in the same turn. */
+  readonly #prepared = new Map<string, Start>();
   #starts = 0;
   #inheritance: Promise<Inheritance> | undefined;
   #swept = false;
@@ -58,8 +62,9 @@ class ProcessExecutor implements Executor {
     this.#options = { ...PROCESS_DEFAULTS, ...options };
     this.#forker = canFork() ? this.#options.forker : "node";
     this.#directory = prepareDirectory(stateDir);
-    const fresh = (): StateIdentity => ({ stateId: this.#secrets.token(), secret: this.#secrets.token() });
-    this.#identity = claimIdentity(this.#directory, fresh, this.#secrets.suffix());
+    const fresh: StateIdentity = { stateId: this.#secrets.token(), secret: this.#secrets.token() };
+    this.#identity = claimIdentity(this.#directory, () => fresh, this.#secrets.suffix());
+    this.#isNew = this.#identity.stateId === fresh.stateId;
     this.#hello = {
       kind: "hello",
       secret: this.#identity.secret,
@@ -77,15 +82,20 @@ class ProcessExecutor implements Executor {
 
   start(attempt: Attempt, watch: Watch): Handle {
     const bound = new Bound(attemptKey(attempt.run, attempt.task, attempt.fence), watch, this.#clock.now());
-    const wanted = taskEnvironment(attempt.env, this.#environment);
+    const prepared = this.#prepared.get(bound.key);
+    this.#prepared.delete(bound.key);
     if (this.#disposed !== undefined) bound.settle({ kind: "shutdown", durationMs: millis(0) });
-    else if (!wanted.ok) bound.settle({ kind: "spawn", message: wanted.error, durationMs: millis(0) });
-    else {
-      const { env, secrets } = wanted.value;
-      if (secrets.length > 0) this.#remember(bound, attempt.log, secrets);
-      this.#pick().start(this.#order(bound.key, attempt, env, secrets), bound);
-    }
+    else if (prepared !== undefined) this.#pick().start(prepared, bound);
+    else this.#startAnew(attempt, bound);
     return bound;
+  }
+
+  #startAnew(attempt: Attempt, bound: Bound): void {
+    const wanted = taskEnvironment(attempt.env, this.#environment);
+    if (!wanted.ok) return bound.settle({ kind: "spawn", message: wanted.error, durationMs: millis(0) });
+    const { env, secrets } = wanted.value;
+    if (secrets.length > 0) this.#remember(bound, attempt.log, secrets);
+    this.#pick().start(this.#order(bound.key, attempt, env, secrets), bound);
   }
 
   /** Secrets are fetched only once they are needed, so what has any is not prepared. */
@@ -95,7 +105,9 @@ class ProcessExecutor implements Executor {
     const wanted = taskEnvironment(attempt.env, this.#environment);
     if (!wanted.ok || wanted.value.secrets.length > 0) return;
     const key = attemptKey(attempt.run, attempt.task, attempt.fence);
-    link.prepare(this.#order(key, attempt, wanted.value.env, []));
+    const order = this.#order(key, attempt, wanted.value.env, []);
+    this.#prepared.set(key, order);
+    link.prepare(order);
   }
 
   async adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined> {
@@ -247,6 +259,7 @@ class ProcessExecutor implements Executor {
 
   /** Processes that carry our mark and belong to no attempt anybody here knows of. */
   #strandedKeys(inheritance: Inheritance): Stranded[] {
+    if (this.#isNew && !inheritance.traces) return [];
     const links = [...this.#crew, ...inheritance.links];
     return [...sight(this.#identity.stateId).keys()]
       .filter((key) => !links.some((link) => link.bound.has(key)))

@@ -16,6 +16,8 @@ export interface Inheritance {
   readonly links: readonly Link[];
   /** What spawners that are gone have written down. */
   readonly ends: Map<string, Ended>;
+  /** Somebody was here, and has not removed all that tells of it. */
+  readonly traces: boolean;
   /** Removes the files of spawners that are gone. */
   forget(): void;
 }
@@ -39,6 +41,7 @@ export async function inherit(
   return {
     links,
     ends,
+    traces: records.length + gone.length > 0,
     forget() {
       ends.clear();
       for (const id of gone) forgetSpawner(directory, id);
