@@ -1,6 +1,6 @@
 /** Where things are inside a state directory, and which directory that is. */
 import { existsSync, mkdirSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, resolve, sep } from "node:path";
 import { UserError } from "../domain/errors.ts";
 import type { RunId, TaskId } from "../domain/ids.ts";
 
@@ -16,13 +16,17 @@ export interface StateDir {
   log(run: RunId, task: TaskId, attempt: number): string;
 }
 
-export const stateDir = (root: string): StateDir => ({
-  root,
-  database: join(root, "rota.db"),
-  bell: join(root, "bell"),
-  logs: join(root, "logs"),
-  log: (run, task, attempt) => join(root, "logs", run, `${task}.${attempt}.log`),
-});
+export function stateDir(root: string): StateDir {
+  const logs = join(root, "logs");
+  return {
+    root,
+    database: join(root, "rota.db"),
+    bell: join(root, "bell"),
+    logs,
+    // Names hold nothing that would have to be made plain.
+    log: (run, task, attempt) => `${logs}${sep}${run}${sep}${task}.${attempt}.log`,
+  };
+}
 
 interface Where {
   readonly flag: string | undefined;

@@ -32,6 +32,9 @@ export interface ForkerNews {
 /** Before a child becomes another program it holds what the forker held, and the kernel counts that too. */
 const FORKER_BYTES = 16 * 1024 * 1024;
 
+/** What comes before an order: its length. */
+const FRAME_BYTES = 4;
+
 interface Started {
   readonly watch: LaunchWatch;
   /** For the words of a failure; one that was taken over has started. */
@@ -82,17 +85,17 @@ export class PerlForker implements Forker {
     const id = String(++this.#ids);
     const argv = argvOf(order);
     const { cwd, log, nice, env } = order;
-    const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-    const fields = [order.keepsake(), String(nice), cwd, log, String(argv.length), ...argv, ...variables];
-    if (fields.some((field) => field.includes("\0"))) {
+    const fields = [order.keepsake(), String(nice), cwd, log, String(argv.length), ...argv];
+    for (const name in env) fields.push(`${name}=${env[name]}`);
+    if (fields.join("").includes("\0")) {
       const message = `cannot run ${argv[0].replaceAll("\0", "")}: its words and variables must be without NUL`;
       const fail = (): void => queueMicrotask(() => watch.failed({ kind: "spawn", message }));
       if (verb === "run") fail();
       return { note() {}, go: fail };
     }
     this.#starts.set(id, { watch, order });
-    this.#order(verb, id, ...fields);
-    return { ...this.#launched(id), go: () => this.#order("go", id) };
+    this.#order(`${verb}\0${id}\0${fields.join("\0")}`);
+    return { note: (text) => this.#note(id, text), go: () => this.#order(`go\0${id}`) };
   }
 
   whenReady(then: () => void): void {
@@ -105,7 +108,7 @@ export class PerlForker implements Forker {
 
   /** What a keeper is to be told when nobody else can tell it any more. */
   hello(text: string): void {
-    this.#order("hello", "", text);
+    this.#order(`hello\0\0${text}`);
   }
 
   leave(): void {
@@ -114,43 +117,46 @@ export class PerlForker implements Forker {
     this.#socket.end();
   }
 
-  #launched(id: string): Pick<Launched, "note"> {
-    return { note: (text) => this.#order("note", id, text) };
+  #note(id: string, text: string): void {
+    this.#order(`note\0${id}\0${text}`);
   }
 
   /** Everything asked for in one turn is one write. */
-  #order(...fields: readonly string[]): void {
-    if (this.#orders.push(fields.join("\0")) === 1) queueMicrotask(() => this.#flush());
+  #order(order: string): void {
+    if (this.#orders.push(order) === 1) queueMicrotask(() => this.#flush());
   }
 
   #flush(): void {
     const orders = this.#orders;
     this.#orders = [];
     if (orders.length === 0 || this.#socket.destroyed) return;
-    this.#socket.write(Buffer.concat(orders.flatMap(framed)));
+    this.#socket.write(framed(orders));
   }
 
   #hear(chunk: string): void {
     const lines = (this.#rest + chunk).split("\n");
     this.#rest = lines.pop() ?? "";
-    for (const line of lines) this.#obey(line.split("\t"));
+    for (const line of lines) this.#obey(line);
   }
 
-  #obey([verb = "", id = "", ...rest]: readonly string[]): void {
+  #obey(line: string): void {
+    const fields = line.split("\t");
+    const [verb = "", id = ""] = fields;
+    const field = (index: number): string => fields[index] ?? "";
     switch (verb) {
       case "ready":
         return this.#becomeReady();
       case "up":
-        return this.#up(id, rest[0] ?? "", rest[1] ?? "");
+        return this.#up(id, field(2), field(3));
       case "down":
-        return this.#take(id)?.watch.exited(exitOf(rest[0] ?? "", rest[1] ?? "", rest[2] ?? ""));
+        return this.#take(id)?.watch.exited(exitOf(field(2), field(3), field(4)));
       case "failed":
-        return this.#failed(id, rest[0] ?? "", rest[1] ?? "");
+        return this.#failed(id, field(2), field(3));
       case "hello":
         this.#hello = id;
         return;
       case "kept":
-        this.#kept.push(this.#keptOf(id, rest));
+        this.#kept.push(this.#keptOf(id, fields.slice(2)));
         return;
       case "taken":
         this.#news.taken(this.#hello, this.#kept);
@@ -189,7 +195,7 @@ export class PerlForker implements Forker {
     const [pid, startTime, since, status, cpu, most, endedAt, noted, keepsake] = fields as string[];
     this.#ids = Math.max(this.#ids, Number(id));
     return {
-      ...this.#launched(id),
+      note: (text) => this.#note(id, text),
       keepsake: keepsake ?? "",
       noted: noted ?? "",
       pid: Number(pid),
@@ -204,11 +210,18 @@ export class PerlForker implements Forker {
 /** Whoever ordered it is gone, and with it what it was. */
 const UNSEEN: LaunchFailure = { kind: "lost", message: "could not be started, and its scheduler was gone" };
 
-function framed(order: string): readonly Buffer[] {
-  const body = Buffer.from(order);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(body.length);
-  return [length, body];
+/** Each with its length before it, all in one piece. */
+function framed(orders: readonly string[]): Buffer {
+  let length = 0;
+  for (const order of orders) length += FRAME_BYTES + Buffer.byteLength(order);
+  const frames = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const order of orders) {
+    const bytes = frames.write(order, at + FRAME_BYTES);
+    frames.writeUInt32BE(bytes, at);
+    at += FRAME_BYTES + bytes;
+  }
+  return frames;
 }
 
 const identityOf = (pid: string, startTime: string): ProcessIdentity => ({
