@@ -91,7 +91,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     secrets,
     async [Symbol.asyncDispose]() {
       bell.close();
-      engine.close();
+      await engine.close();
       await executor[Symbol.asyncDispose]();
       await store.release(epoch);
       await store[Symbol.asyncDispose]();

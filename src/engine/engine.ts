@@ -204,9 +204,9 @@ export class Engine {
     await this.#floor.orFail(done.promise).finally(stopListening);
   }
 
-  /** No more turns. What is alive stays alive. */
-  close(): void {
-    this.#floor.close();
+  /** No more turns. What is alive stays alive. Kept when what earlier turns have decided is written. */
+  close(): Promise<void> {
+    return this.#floor.close();
   }
 
   /** Who waits for the end of a run has been told by then. */

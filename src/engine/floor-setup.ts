@@ -33,6 +33,8 @@ export interface FloorOptions extends DispatcherOptions {
   readonly policy?: Policy;
   /** Who begins a claim in each pool of sessions; they do when a pool is not named. */
   readonly modes?: Readonly<Record<string, DispatchMode>>;
+  /** How many tasks one turn gives out, and one batch for the store holds, where there are more. */
+  readonly batchMax?: number;
   /** How long an assignment waits to be begun. */
   readonly ack?: Millis;
 }

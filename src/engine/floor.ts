@@ -42,7 +42,7 @@ const SLEPT = seconds(10);
  * How much a turn gives out at most, and how much waits at most for the store. So where much is out at once, one part of it is decided
  * while another is being written. Whatever comes in is heard at once: an end that waits might be taken for a loss.
  */
-const TURN_MAX = 128;
+const BATCH_MAX = 128;
 
 type Input = (turn: Turn) => void;
 
@@ -62,6 +62,7 @@ export class Floor {
   readonly #lookAhead: LookAhead;
   readonly #lookout: Lookout;
   readonly #loop: Loop;
+  readonly #batchMax: number;
   readonly #ttl: Millis;
   readonly #heartbeat: Millis;
   readonly #touched = new Set<Run>();
@@ -85,6 +86,7 @@ export class Floor {
     this.#outbox = new Outbox(clock);
     this.tokens = new Tokens(deps.secrets);
     this.grace = options.grace ?? GRACE;
+    this.#batchMax = options.batchMax ?? BATCH_MAX;
     this.#ttl = options.leaseTtl ?? LEASE_TTL;
     this.#heartbeat = options.heartbeat ?? HEARTBEAT_INTERVAL;
     this.pools = new Pools(options, this.world);
@@ -123,7 +125,7 @@ export class Floor {
     this.#loop = new Loop({
       clock,
       turn: (now) => this.#turn(now),
-      pending: () => this.#isPending && !this.#isFull,
+      pending: () => this.#isPending && !this.#recorder.isFull,
       nextWake: (now) => this.#nextWake(now),
       failed: (error) => this.#failure.happen(error),
     });
@@ -136,6 +138,7 @@ export class Floor {
     });
     this.#recorder = new Recorder({
       ...deps,
+      batchMax: this.#batchMax,
       journal: this.#journal,
       outbox: this.#outbox,
       done: () => this.#goOn(),
@@ -226,9 +229,11 @@ export class Floor {
     this.#outbox.act(() => this.attempts.stop(task, attempt, reason, hard ? millis(0) : grace));
   }
 
-  close(): void {
+  /** No more turns. Kept when what was decided is written. */
+  close(): Promise<void> {
     this.desk.close();
     this.#loop.close();
+    return this.#recorder.finish();
   }
 
   /** Whoever holds something from outside has a whole span to say so. */
@@ -260,21 +265,16 @@ export class Floor {
   }
 
   #turn(now: Instant): void {
-    if (this.#isFull) return;
+    if (this.#recorder.isFull) return;
     this.#decide({
       now,
       journal: this.#journal,
       stop: (task, reason) => this.stopLater(task, reason, this.grace),
       after: (act) => this.#outbox.act(act),
     });
-    if (this.#recorder.busy || !this.#mustCommit(now)) return;
+    if (!this.#mustCommit(now)) return;
     this.#lazySince = undefined;
     this.#recorder.write();
-  }
-
-  /** As much waits for the store as should. */
-  get #isFull(): boolean {
-    return this.#recorder.busy && this.#journal.size >= TURN_MAX;
   }
 
   get #isPending(): boolean {
@@ -351,7 +351,7 @@ export class Floor {
   }
 
   #giveOut(turn: Turn): boolean {
-    for (let given = 0; given < TURN_MAX; given++) {
+    for (let given = 0; given < this.#batchMax; given++) {
       const next = this.dispatcher.next(turn.now);
       if (next === undefined) return true;
       const { run, task, worker, evidence } = next;
@@ -375,7 +375,7 @@ export class Floor {
 
   #nextWake(now: Instant): Instant | undefined {
     // The next turn is taken when the store is free again.
-    if (this.#isFull) return undefined;
+    if (this.#recorder.isFull) return undefined;
     this.#due = earliest(
       this.#lazySince && later(this.#lazySince, LAZY_MAX),
       this.#keepAt,

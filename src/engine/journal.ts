@@ -18,6 +18,9 @@ import type { Change, World } from "../domain/world.ts";
 import { toRunRow, toTaskRow } from "../store/rows.ts";
 import type { Batch, Epoch, Remembered } from "../store/store.ts";
 
+/** More than these are written down after the run whose they are. */
+const LESSONS_AT_ONCE = 256;
+
 /** These tell nobody anything that could not be found out again, so they wait for the next commit, for a moment. */
 const LAZY: ReadonlySet<Event["kind"]> = new Set(["started", "lease_renewed", "silent", "waiting"]);
 
@@ -30,6 +33,8 @@ export class Journal {
   #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
   #requestsDone: number[] = [];
   #lessons: Batch["lessons"] = [];
+  /** What a large run has taught: it is not to hold up the news that the run has ended, so it is written after that. */
+  #lateLessons: Batch["lessons"] = [];
   #urgent = false;
   #edited = new Map<Task, Run>();
   #sessions = new Set<WorkerId>();
@@ -51,7 +56,8 @@ export class Journal {
     return this.#tasks.size;
   }
   get empty(): boolean {
-    return this.#events.length === 0 && this.#requestsDone.length === 0 && this.#answers.length === 0;
+    const { length } = this.#events;
+    return length + this.#requestsDone.length + this.#answers.length + this.#lateLessons.length === 0;
   }
 
   ofRun(run: RunNo, news: RunNews, at: Instant): void {
@@ -91,7 +97,8 @@ export class Journal {
   }
 
   learn({ manifest: { name } }: Run, lessons: readonly Lesson[]): void {
-    this.#lessons = [...this.#lessons, { plan: name, lessons }];
+    if (lessons.length <= LESSONS_AT_ONCE) this.#lessons = [...this.#lessons, { plan: name, lessons }];
+    else this.#lateLessons = [...this.#lateLessons, { plan: name, lessons }];
   }
 
   /** Everything since the last call, as one batch. */
@@ -101,6 +108,7 @@ export class Journal {
     const isNew = new Set(submitted.map(({ run }) => run));
     const isChanged = ({ no, status, cancelling }: Run): boolean =>
       !isNew.has(no) || status.state !== "active" || cancelling;
+    const isLate = !this.#events.some(({ kind }) => kind === "run_finished");
     const batch: Batch = {
       epoch,
       events: this.#events,
@@ -111,7 +119,7 @@ export class Journal {
         .map(toRunRow),
       tasks: Array.from(this.#tasks, ([task, { run, replaces }]) => ({ row: toTaskRow(run, task), replaces })),
       requestsDone: this.#requestsDone,
-      lessons: this.#lessons,
+      lessons: isLate ? [...this.#lessons, ...this.#lateLessons] : this.#lessons,
       edited: Array.from(this.#edited, ([{ no, spec }, run]) => ({ run: run.no, task: no, spec })),
       sessions: Array.from(this.#sessions, (id) => ({ id, session: this.#world.sessions.get(id) })),
       pauses: Array.from(this.#pauses, (key) => ({ key, pause: this.#world.pauses.get(key) })),
@@ -119,6 +127,7 @@ export class Journal {
     };
     [this.#events, this.#requestsDone, this.#urgent] = [[], [], false];
     this.#lessons = [];
+    if (isLate) this.#lateLessons = [];
     [this.#runs, this.#tasks] = [new Set(), new Map()];
     [this.#edited, this.#sessions, this.#pauses, this.#answers] = [new Map(), new Set(), new Set(), []];
     return batch;

@@ -58,7 +58,7 @@ describe("while the store is at work", () => {
     await rig.clock.settle();
     for (const process of others) process.succeeds();
     await rig.clock.advance(minutes(5));
-    expect(rig.store.waiting).toHaveLength(1);
+    expect(rig.store.waiting).toHaveLength(2);
     expect(run.tasks.filter(({ status }) => status.state === "claimed").length).toBeLessThan(500);
     rig.store.open();
     for (let left = 5; left > 0; left--) {

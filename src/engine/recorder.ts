@@ -9,70 +9,92 @@ export interface RecorderDeps {
   readonly epoch: Epoch;
   readonly journal: Journal;
   readonly outbox: Outbox;
-  /** A batch is durable, and everybody was told. */
+  /** How many tasks are enough for a batch, while others are being written. */
+  readonly batchMax: number;
+  /** Everything that was handed over is durable, and everybody was told. */
   readonly done: () => void;
   /** The store can no longer be trusted. */
   readonly failed: (error: unknown) => void;
-}
-
-export class Recorder {
-  readonly #deps: RecorderDeps;
-  #busy = false;
-  #writing = false;
-
-  constructor(deps: RecorderDeps) {
-    this.#deps = deps;
-  }
-
-  /** What was written last is not durable yet, or not everybody was told. What is decided meanwhile is the next batch. */
-  get busy(): boolean {
-    return this.#busy;
-  }
-
-  /** Whether everything that was decided is durable. */
-  get settled(): boolean {
-    return !this.#writing && this.#deps.journal.empty;
-  }
-
-  /** Takes everything there is so far. To be called when it is not busy. */
-  write(): void {
-    this.#busy = true;
-    this.#record().then(() => this.#rest(), this.#deps.failed);
-  }
-
-  async #record(): Promise<void> {
-    const { journal } = this.#deps;
-    for (let batch: Handed | undefined = this.#handOver(); batch !== undefined; ) {
-      const { committed, tell } = batch;
-      const result = await committed;
-      this.#writing = false;
-      if (result?.ok === false)
-        throw new UserError("STATE_BUSY", "Another scheduler has taken this state directory over");
-      // The store goes on with what was decided meanwhile before anybody hears of this: that takes as long again.
-      batch = journal.urgent ? this.#handOver() : undefined;
-      await tell();
-    }
-  }
-
-  #rest(): void {
-    this.#busy = false;
-    this.#deps.done();
-  }
-
-  #handOver(): Handed {
-    const { store, epoch, journal, outbox } = this.#deps;
-    const send = outbox.seal();
-    const batch = journal.empty ? undefined : journal.take(epoch);
-    this.#writing = batch !== undefined;
-    const committed = batch && store.commit(batch);
-    // Whether it failed is looked at when its turn has come, which may be later than it is known.
-    committed?.catch(() => {});
-    return { committed, tell: () => send(batch?.events) };
-  }
 }
 
 /** A batch that the store has been given. */
 interface Handed {
   readonly committed: ReturnType<Store["commit"]> | undefined;
   readonly tell: () => Promise<void>;
+}
+
+/** So many batches the store has at most: one that it writes, and one that is there when it has written that. */
+const UNWRITTEN_MAX = 2;
+
+export class Recorder {
+  readonly #deps: RecorderDeps;
+  /** Batches that are not durable yet, or of which not everybody was told. */
+  readonly #handed: Handed[] = [];
+  #unwritten = 0;
+  /** Kept when everything that was handed over is done with, or has failed. */
+  #following: Promise<void> | undefined;
+
+  constructor(deps: RecorderDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether everything that was decided is durable. */
+  get settled(): boolean {
+    return this.#unwritten === 0 && this.#deps.journal.empty;
+  }
+
+  /** As much waits for the store as should. */
+  get isFull(): boolean {
+    return this.#isLong && this.#unwritten >= UNWRITTEN_MAX;
+  }
+
+  /** Takes everything there is so far, unless it is better left to become more while the store is at work. */
+  write(): void {
+    if (this.#handed.length === 0) this.#begin();
+    else if (this.#isLong && this.#unwritten < UNWRITTEN_MAX) this.#handOver();
+  }
+
+  get #isLong(): boolean {
+    return this.#deps.journal.size >= this.#deps.batchMax;
+  }
+
+  /** Brings what concerns nobody to the store, too. To be called when no more turns are taken. */
+  async finish(): Promise<void> {
+    await this.#following;
+    const { journal } = this.#deps;
+    if (journal.empty || journal.urgent || this.#handed.length > 0) return;
+    this.#begin();
+    await this.#following;
+  }
+
+  #begin(): void {
+    this.#handOver();
+    this.#following = this.#follow().then(this.#deps.done, this.#deps.failed);
+  }
+
+  /** Tells of one batch after the other, in the order in which they were handed over. */
+  async #follow(): Promise<void> {
+    const { journal } = this.#deps;
+    for (let next = this.#handed[0]; next !== undefined; next = this.#handed[0]) {
+      const result = await next.committed;
+      if (result?.ok === false)
+        throw new UserError("STATE_BUSY", "Another scheduler has taken this state directory over");
+      if (next.committed !== undefined) this.#unwritten--;
+      // The store goes on with what was decided meanwhile before anybody hears of this: that takes as long again.
+      if (journal.urgent && (this.#unwritten === 0 || this.#isLong)) this.#handOver();
+      await next.tell();
+      this.#handed.shift();
+    }
+  }
+
+  #handOver(): void {
+    const { store, epoch, journal, outbox } = this.#deps;
+    const send = outbox.seal();
+    const batch = journal.empty ? undefined : journal.take(epoch);
+    const committed = batch && store.commit(batch);
+    // Whether it failed is looked at when its turn has come, which may be later than it is known.
+    committed?.catch(() => {});
+    if (committed !== undefined) this.#unwritten++;
+    this.#handed.push({ committed, tell: () => send(batch?.events) });
+  }
 }

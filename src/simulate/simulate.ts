@@ -67,7 +67,7 @@ export async function simulate({ name, specs, site, durations, history }: Simula
   await clock.passUntil(
     engine.submit(manifestOf(name, site), specs.map(withoutGate)).then((submitted) => engine.idle(submitted)),
   );
-  engine.close();
+  await engine.close();
   const run = engine.world.findRun(RUN) as Run;
   const makespan = millis(schedule.reduce((last, { end }) => Math.max(last, end), 0));
   return { run, makespan, schedule, stalled: blockers(engine.pools, run, clock.now()) };

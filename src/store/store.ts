@@ -142,6 +142,10 @@ export interface Store extends AsyncDisposable {
   /** Gives the store back; what was not committed is nobody's. */
   release(epoch: Epoch): Promise<void>;
   owner(): Promise<Owner | undefined>;
+  /**
+   * Whole or not at all. The next one may be given before this one is answered: they are written in the order in which they are given, and
+   * after one that was not written no other of the same owner is.
+   */
   commit(batch: Batch): Promise<Result<void, Lost>>;
   /** Every run, newest last; or those that are asked for. */
   runs(which?: WhichRuns): Promise<readonly RunRow[]>;

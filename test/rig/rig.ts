@@ -64,7 +64,7 @@ export class Rig {
 
   /** The scheduler is gone between two turns; what it started goes on. */
   crash(): void {
-    this.engine.close();
+    void this.engine.close();
     this.machine.orphanAll();
   }
 

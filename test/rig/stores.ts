@@ -1,6 +1,10 @@
 /** Stores with something in the way, so that a test can look between two moments that are usually one. */
 import { err } from "../../src/std/result.ts";
+import type { Aside } from "../../src/store/sqlite/connect.ts";
 import type { Batch, Store } from "../../src/store/store.ts";
+
+/** Whatever is committed is committed by the thread. */
+export const ALWAYS: Aside = { from: 1, atOnce: 1, after: 0 };
 
 /** Commits wait until they are let through. */
 export interface GatedStore extends Store {

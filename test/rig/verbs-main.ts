@@ -4,12 +4,13 @@
  */
 import { writeSync } from "node:fs";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { ALWAYS } from "./stores.ts";
 import { perform } from "./verbs.ts";
 
 const say = (text: string): void => void writeSync(1, `${text}\n`);
 const [file = "", from = "0", ...ways] = process.argv.slice(2);
 {
-  await using store = openSqliteStore(file, ways.includes("aside") ? { asideFrom: 1 } : {});
+  await using store = openSqliteStore(file, ways.includes("aside") ? { aside: ALWAYS } : {});
   say("opened");
   const failed = ways.includes("stubborn") ? (name: string) => say(`failed: ${name}`) : undefined;
   await perform(store, (done, name) => say(`${done} ${name}`), Number(from), failed);

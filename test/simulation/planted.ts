@@ -34,8 +34,8 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "answers are given before the commit": bug(
     "engine/recorder.ts",
-    "const result = await committed;",
-    "await tell(); const result = await committed;",
+    "const result = await next.committed;",
+    "await next.tell(); const result = await next.committed;",
   ),
   "processes are started before the commit": bug(
     "engine/floor.ts",

@@ -62,11 +62,12 @@ export class Disk {
   /** The store as one process has it. */
   open(life: Life): Store {
     const { store } = this;
+    const commit = this.#inOrder(life);
     return {
       acquire: (owner, alive) => life.pass(this.#acquire(owner, alive)),
       release: (epoch) => life.pass(store.release(epoch)),
       owner: () => life.pass(store.owner()),
-      commit: (batch) => life.pass(this.#commit(batch, life)),
+      commit: (batch) => life.pass(commit(batch)),
       runs: (which) => life.pass(store.runs(which)),
       load: (run) => life.pass(store.load(run)),
       events: (query) => life.pass(store.events(query)),
@@ -91,6 +92,19 @@ export class Disk {
     const acquired = await this.store.acquire(owner, alive);
     if (acquired.ok) this.epoch = acquired.value;
     return acquired;
+  }
+
+  /** In the order in which they are given, and none after one that was not written. */
+  #inOrder(life: Life): Store["commit"] {
+    let last: ReturnType<Store["commit"]> | undefined;
+    return (batch) => {
+      const before = last;
+      last = (async () => {
+        const earlier = await before;
+        return earlier?.ok === false ? earlier : this.#commit(batch, life);
+      })();
+      return last;
+    };
   }
 
   async #commit(batch: Batch, life: Life): Promise<Awaited<ReturnType<Store["commit"]>>> {

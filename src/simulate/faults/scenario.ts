@@ -42,6 +42,8 @@ export interface Settings {
   readonly cooldown: Millis;
   readonly starvingAge: Millis;
   readonly isPressed: boolean;
+  /** How soon a batch is handed to the disk although it is at work. */
+  readonly batchMax: number;
 }
 
 /** What of a scenario is kept. Nothing is left out when nothing is said. */
@@ -118,5 +120,6 @@ function settingsOf(chance: Chance): Settings {
     cooldown: chance.pick([millis(0), seconds(5), seconds(60)]),
     starvingAge: chance.span(5_000, 120_000),
     isPressed: chance.flip(0.15),
+    batchMax: chance.pick([1, 2, 5, 100]),
   };
 }

@@ -106,7 +106,7 @@ export class SimulatedScheduler {
 
   #options() {
     const { workers, modes, settings } = this.#deps.scenario;
-    const { leaseTtl, heartbeat, ack, grace, policy, isPressed } = settings;
+    const { leaseTtl, heartbeat, ack, grace, policy, isPressed, batchMax } = settings;
     return {
       workers,
       capacity: CAPACITY,
@@ -116,6 +116,7 @@ export class SimulatedScheduler {
       ack,
       grace,
       policy,
+      batchMax,
       modes,
       forgets: true,
       patience: { dispatches: 4, wait: seconds(20) },

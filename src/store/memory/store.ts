@@ -24,6 +24,8 @@ const KEEPS_ALL = Number.POSITIVE_INFINITY;
 export function openMemoryStore(): Store {
   let owner: Owner | undefined;
   let epoch = 0;
+  /** Whose batch was refused last. */
+  let refused: number | undefined;
   let lastRequest = 0;
   const runs = new Map<RunNo, Kept>();
   let ledger: Event[] = [];
@@ -95,7 +97,10 @@ export function openMemoryStore(): Store {
       return owner;
     },
     async commit(batch) {
-      if (refuses(batch)) return err("ownership-lost");
+      if (batch.epoch === refused || refuses(batch)) {
+        refused = batch.epoch;
+        return err("ownership-lost");
+      }
       write(batch);
       return ok(undefined);
     },

@@ -12,9 +12,16 @@ import { damaged } from "./sums.ts";
 export const DURABILITIES = ["full", "normal"] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
+/** A batch goes to the thread from so many rows on; but the thread is begun only for one that is very long, or after so many others. */
+export interface Aside {
+  readonly from: number;
+  readonly atOnce: number;
+  readonly after: number;
+}
+
 export interface SqliteOptions {
-  /** From how many rows on a batch is written by a thread of its own; those that are smaller are over before it has heard of them. */
-  readonly asideFrom?: number;
+  /** Which batches are written by a thread of their own. */
+  readonly aside?: Aside;
   readonly durability?: Durability;
   /** Readers change nothing, not even the schema. */
   readonly readOnly?: boolean;

@@ -35,6 +35,7 @@ import {
 } from "./statements.ts";
 import { sumOf } from "./sums.ts";
 import { targetOn, transactions } from "./target.ts";
+import { Turns } from "./turns.ts";
 import { writeSheet } from "./write.ts";
 import { Writer } from "./writer.ts";
 
@@ -64,15 +65,12 @@ interface Parts {
   readonly options: SqliteOptions;
 }
 
-/** With fewer rows, telling another thread of them takes longer than writing them. */
-const ASIDE_FROM = 128;
-
 function storeOn({ db, file, source, registers, target, options }: Parts): Store {
   const inTransaction = transactions(db);
-  const { durability = "full", asideFrom = ASIDE_FROM } = options;
-  const writer = new Writer({ file, durability });
+  const writer = new Writer({ file, durability: options.durability ?? "full" }, options.aside);
   const room = target === undefined || file === ":memory:" ? undefined : new LogRoom(db, file, CHECKPOINT_PAGES);
   let failure: Error | undefined;
+  const turns = new Turns();
   /** There may be many rows, so that a table is whole is found out once. */
   const whole = new Set<Counted>();
   const mustBeWhole = (table: Counted): void => {
@@ -92,9 +90,8 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
    * The write lock is taken at once, so that nothing read in here can be out of date. After the disk has failed once nothing more
    * is written: a second try may seem to succeed although what the first one wrote is gone.
    */
-  const writing = async <T>(verb: (target: Target) => T, keeps?: (result: T) => boolean): Promise<T> => {
+  const writeNow = <T>(verb: (target: Target) => T, keeps?: (result: T) => boolean): T => {
     if (target === undefined) throw new UserError("STORE_FAILED", `${file}: it was opened for reading only`);
-    await writer.idle();
     if (failure !== undefined) throw failure;
     try {
       return inTransaction(() => verb(target), "immediate", keeps);
@@ -104,6 +101,10 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       throw told;
     }
   };
+  const writing = async <T>(verb: (target: Target) => T): Promise<T> => {
+    await writer.idle();
+    return writeNow(verb);
+  };
   /** What was committed stays so, whatever comes of this; but a disk that fails now is not asked again. */
   const keepRoom = (): void => {
     try {
@@ -112,17 +113,29 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       failure = asUserError(error, file, "STORE_FAILED") as Error;
     }
   };
-  /** As `writing`, by the thread. */
-  const writingAside = async (sheet: Sheet): Promise<boolean> => {
+  const commitHere = async (sheet: Sheet): Promise<boolean> => {
+    await writer.idle();
+    const isWritten = turns.next(sheet.epoch, () =>
+      writeNow(
+        (all) => writeSheet(all, sheet),
+        (written) => written,
+      ),
+    );
+    keepRoom();
+    return isWritten;
+  };
+  const commitAside = async (sheet: Sheet): Promise<boolean> => {
     if (failure !== undefined) throw failure;
     const answer = await writer.write(sheet);
-    if ("written" in answer) return answer.written;
-    const { code, message, ofDisk } = answer.failed;
-    const told = code === undefined ? new Error(message) : new UserError(code, message);
-    if (ofDisk) failure = told;
-    throw told;
+    return turns.next(sheet.epoch, () => {
+      if ("written" in answer) return answer.written;
+      const { code, message, ofDisk } = answer.failed;
+      const told = code === undefined ? new Error(message) : new UserError(code, message);
+      if (ofDisk) failure = told;
+      throw told;
+    });
   };
-  const isLarge = ({ size }: Sheet): boolean => target !== undefined && file !== ":memory:" && size >= asideFrom;
+  const goesAside = ({ size }: Sheet): boolean => target !== undefined && file !== ":memory:" && writer.takes(size);
   return {
     async acquire(owner, alive) {
       return writing(({ write }) => {
@@ -143,14 +156,7 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     },
     async commit(batch) {
       const sheet = sheetOf(batch);
-      const isAside = isLarge(sheet) || writer.busy;
-      const isWritten = isAside
-        ? await writingAside(sheet)
-        : await writing(
-            (all) => writeSheet(all, sheet),
-            (written) => written,
-          );
-      if (!isAside) keepRoom();
+      const isWritten = await (goesAside(sheet) ? commitAside(sheet) : commitHere(sheet));
       return isWritten ? ok(undefined) : err("ownership-lost");
     },
     async runs(which) {

@@ -7,6 +7,7 @@ import { LogRoom } from "./log-room.ts";
 import { unpack } from "./packing.ts";
 import type { Sheet } from "./sheet.ts";
 import { targetOn, transactions } from "./target.ts";
+import { Turns } from "./turns.ts";
 import { writeSheet } from "./write.ts";
 import type { FromWriter, PackedSheet, ToWriter, WriterData, WriterFailure } from "./writer.ts";
 
@@ -16,6 +17,7 @@ const target = targetOn(db);
 const inTransaction = transactions(db);
 const room = new LogRoom(db, file, CHECKPOINT_PAGES);
 let failure: WriterFailure | undefined;
+const turns = new Turns();
 
 parentPort?.on("message", (asked: ToWriter) => {
   if (asked !== null) return write(unpacked(asked));
@@ -44,18 +46,20 @@ function write(sheet: Sheet): void {
 function attempt(sheet: Sheet): FromWriter {
   if (failure !== undefined) return { failed: failure };
   try {
-    const written = inTransaction(
-      () => writeSheet(target, sheet),
-      "immediate",
-      (isWritten) => isWritten,
-    );
-    return { written };
+    return { written: turns.next(sheet.epoch, () => writeWhole(sheet)) };
   } catch (error) {
     const failed = describe(error);
     if (failed.ofDisk) failure = failed;
     return { failed };
   }
 }
+
+const writeWhole = (sheet: Sheet): boolean =>
+  inTransaction(
+    () => writeSheet(target, sheet),
+    "immediate",
+    (written) => written,
+  );
 
 const answer = (word: FromWriter): void => parentPort?.postMessage(word);
 

@@ -5,9 +5,11 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
 import { task } from "../../../test/rig/builders.ts";
 import { claimed, Scribe, started } from "../../../test/rig/scribe.ts";
+import { ALWAYS } from "../../../test/rig/stores.ts";
 import { runNo } from "../../domain/run.ts";
 import { acquired } from "../conformance.ts";
 import { openSqliteStore } from "./store.ts";
+import { Writer } from "./writer.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rota-writer-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -18,7 +20,7 @@ const LARGE = 100;
 const tasks = Array.from({ length: LARGE }, (_, at) => task(`t${at}`));
 
 test("a large batch is written by the thread and a small one after it, in the order in which they were given", async () => {
-  await using store = openSqliteStore(newFile(), { asideFrom: LARGE });
+  await using store = openSqliteStore(newFile(), { aside: { from: LARGE, atOnce: LARGE, after: 0 } });
   const epoch = await acquired(store);
   const scribe = new Scribe();
   const run = scribe.submit(tasks);
@@ -43,7 +45,7 @@ test("a large batch is written by the thread and a small one after it, in the or
 
 test("what it cannot write is told as by anybody else, and nothing of it is there", async () => {
   const file = newFile();
-  await using store = openSqliteStore(file, { asideFrom: 1 });
+  await using store = openSqliteStore(file, { aside: ALWAYS });
   const epoch = await acquired(store);
   const scribe = new Scribe();
   scribe.submit(tasks);
@@ -59,7 +61,7 @@ test("what it cannot write is told as by anybody else, and nothing of it is ther
 
 test("a thread that cannot even begin is told of, and the store is not used again", async () => {
   const file = newFile();
-  await using store = openSqliteStore(file, { asideFrom: 1 });
+  await using store = openSqliteStore(file, { aside: ALWAYS });
   const epoch = await acquired(store);
   const scribe = new Scribe();
   scribe.submit(tasks);
@@ -68,4 +70,12 @@ test("a thread that cannot even begin is told of, and the store is not used agai
   rmSync(`${file}-shm`);
   await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
   await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+});
+
+test("a thread is begun for a very long batch, or when there are several long ones, and for nothing less", () => {
+  const writer = () => new Writer({ file: ":memory:", durability: "full" }, { from: 100, atOnce: 1_000, after: 2 });
+  expect([99, 100, 99, 100, 100].map((rows) => writer().takes(rows))).toEqual([false, false, false, false, false]);
+  const one = writer();
+  expect([99, 100, 99, 100, 100].map((rows) => one.takes(rows))).toEqual([false, false, false, false, true]);
+  expect(writer().takes(1_000)).toBe(true);
 });
