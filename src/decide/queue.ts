@@ -22,7 +22,7 @@ export interface Candidate {
   rank: number;
   place: number;
   /** When it came into its lane, its back-off over. */
-  readonly entered: Mark;
+  entered: Mark;
   /** When it was first passed over: it was its turn, and it did not fit. */
   passedSince: Mark | undefined;
 }

@@ -93,19 +93,17 @@ export class Waiting {
   }
 
   enter(run: Run, task: Task, status: Ready, now: Instant): Candidate | undefined {
-    const { queueOf, rankOf, shapeOf, isPossible, given } = this.#deps;
+    const { queueOf, rankOf, shapeOf, isPossible } = this.#deps;
     if (queueOf(run.no) === undefined) return undefined;
     const lane = laneOf(task);
     const shape = shapeOf(run, task);
-    const entered = given.above(lane, status.notBefore > now ? status.notBefore : now);
+    const entered = this.#markFor(lane, status, now);
     const rank = rankOf(run, task);
     const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, entered, passedSince: undefined };
     this.#candidates.set(task, candidate);
     this.#hold(candidate);
     if (isPossible(shape)) this.#count(run.no, 1);
-    if (this.aside.takes(candidate)) return candidate;
-    if (status.notBefore > now) this.#delayed.push(candidate);
-    else this.#line(candidate, now);
+    this.#place(candidate, now);
     return candidate;
   }
 
@@ -130,11 +128,23 @@ export class Waiting {
         this.#holds.set(task, { of: status.since, for: millis(hold.for + between(hold.since, now)), since: undefined });
       } else this.#hold(candidate);
       // Where nothing has changed for it, it stays where it stands.
-      if ((isOnHold || task.offer !== undefined) === this.aside.has(candidate)) continue;
+      const isAside = this.aside.has(candidate);
+      if ((isOnHold || task.offer !== undefined) === isAside) continue;
+      if (isAside) {
+        this.#bringBack(candidate, now);
+        continue;
+      }
       this.leave(task);
       const entered = this.enter(run, task, status, now);
       if (entered !== undefined) entered.passedSince = passedSince;
     }
+  }
+
+  /** Nobody knows of it but those who put it aside: whoever is put aside is somebody new. So it can stay who it is. */
+  #bringBack(candidate: Candidate, now: Instant): void {
+    this.aside.remove(candidate);
+    candidate.entered = this.#markFor(candidate.lane, candidate.status, now);
+    this.#place(candidate, now);
   }
 
   /** Those whose back-off is over come into the queue. */
@@ -161,6 +171,17 @@ export class Waiting {
       task,
       news: { kind: "aged_boost", from: lane, to: laneAbove(lane), waitedMs: between(status.since, now) },
     }));
+  }
+
+  /** From when on it counts how long it stands in its lane. */
+  #markFor(lane: Priority, { notBefore }: Ready, now: Instant): Mark {
+    return this.#deps.given.above(lane, notBefore > now ? notBefore : now);
+  }
+
+  #place(candidate: Candidate, now: Instant): void {
+    if (this.aside.takes(candidate)) return;
+    if (candidate.status.notBefore > now) this.#delayed.push(candidate);
+    else this.#line(candidate, now);
   }
 
   #line(candidate: Candidate, now: Instant): void {

@@ -25,7 +25,8 @@ export class Histories {
   learn(plan: string, lessons: readonly Lesson[]): void {
     this.#lessons++;
     const known = this.#known.get(plan);
-    if (known !== undefined) this.#keep(plan, afterLessons(known, lessons));
+    if (lessons.length > TASKS_MAX) this.#known.delete(plan);
+    else if (known !== undefined) this.#keep(plan, afterLessons(known, lessons));
   }
 
   async #read(plan: string): Promise<History> {

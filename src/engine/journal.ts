@@ -18,7 +18,9 @@ import type { Change, World } from "../domain/world.ts";
 import { toRunRow, toTaskRow } from "../store/rows.ts";
 import type { Batch, Epoch, Remembered } from "../store/store.ts";
 
-/** More than these are written down after the run whose they are. */
+type Taught = Batch["lessons"][number];
+
+/** What more tasks than these have taught is written down after the end of their run. */
 const LESSONS_AT_ONCE = 256;
 
 /** These tell nobody anything that could not be found out again, so they wait for the next commit, for a moment. */
@@ -32,9 +34,9 @@ export class Journal {
   /** Tasks to write, with the version the store has of them. */
   #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
   #requestsDone: number[] = [];
-  #lessons: Batch["lessons"] = [];
-  /** What a large run has taught: it is not to hold up the news that the run has ended, so it is written after that. */
-  #lateLessons: Batch["lessons"] = [];
+  #lessons: Taught[] = [];
+  /** What large runs have taught: it is not to hold up the news that they have ended, so it is put together and written after that. */
+  #lateLessons: (() => Taught)[] = [];
   #urgent = false;
   #edited = new Map<Task, Run>();
   #sessions = new Set<WorkerId>();
@@ -96,9 +98,10 @@ export class Journal {
     this.#urgent = true;
   }
 
-  learn({ manifest: { name } }: Run, lessons: readonly Lesson[]): void {
-    if (lessons.length <= LESSONS_AT_ONCE) this.#lessons = [...this.#lessons, { plan: name, lessons }];
-    else this.#lateLessons = [...this.#lateLessons, { plan: name, lessons }];
+  learn({ manifest: { name }, tasks }: Run, lessonsOf: () => readonly Lesson[]): void {
+    const teach = (): Taught => ({ plan: name, lessons: lessonsOf() });
+    if (tasks.length > LESSONS_AT_ONCE) this.#lateLessons.push(teach);
+    else this.#lessons.push(teach());
   }
 
   /** Everything since the last call, as one batch. */
@@ -108,7 +111,8 @@ export class Journal {
     const isNew = new Set(submitted.map(({ run }) => run));
     const isChanged = ({ no, status, cancelling }: Run): boolean =>
       !isNew.has(no) || status.state !== "active" || cancelling;
-    const isLate = !this.#events.some(({ kind }) => kind === "run_finished");
+    const late = this.#events.some(({ kind }) => kind === "run_finished") ? [] : this.#lateLessons;
+    for (const teach of late) this.#lessons.push(teach());
     const batch: Batch = {
       epoch,
       events: this.#events,
@@ -119,7 +123,7 @@ export class Journal {
         .map(toRunRow),
       tasks: Array.from(this.#tasks, ([task, { run, replaces }]) => ({ row: toTaskRow(run, task), replaces })),
       requestsDone: this.#requestsDone,
-      lessons: isLate ? [...this.#lessons, ...this.#lateLessons] : this.#lessons,
+      lessons: this.#lessons.filter(({ lessons }) => lessons.length > 0),
       edited: Array.from(this.#edited, ([{ no, spec }, run]) => ({ run: run.no, task: no, spec })),
       sessions: Array.from(this.#sessions, (id) => ({ id, session: this.#world.sessions.get(id) })),
       pauses: Array.from(this.#pauses, (key) => ({ key, pause: this.#world.pauses.get(key) })),
@@ -127,7 +131,7 @@ export class Journal {
     };
     [this.#events, this.#requestsDone, this.#urgent] = [[], [], false];
     this.#lessons = [];
-    if (isLate) this.#lateLessons = [];
+    if (late === this.#lateLessons) this.#lateLessons = [];
     [this.#runs, this.#tasks] = [new Set(), new Map()];
     [this.#edited, this.#sessions, this.#pauses, this.#answers] = [new Map(), new Set(), new Set(), []];
     return batch;

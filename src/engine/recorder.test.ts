@@ -3,7 +3,7 @@ import { task } from "../../test/rig/builders.ts";
 import { find, openRig, type Rig, type RigOptions, statesOf } from "../../test/rig/rig.ts";
 import { type GatedStore, gatedStore } from "../../test/rig/stores.ts";
 import { LEASE_TTL } from "../domain/lease.ts";
-import { minutes, seconds } from "../domain/time.ts";
+import { millis, minutes, seconds } from "../domain/time.ts";
 import { openMemoryStore } from "../store/memory/store.ts";
 
 type GatedRig = Rig & { readonly store: GatedStore };
@@ -112,4 +112,28 @@ test("more than a turn gives out is given out in the next ones", async () => {
   await rig.submit(many(500));
   expect(rig.machine.started).toHaveLength(500);
   expect(rig.store.committed.length - before).toBeGreaterThan(2);
+});
+
+describe("what a large run has taught", () => {
+  const ended = async (): Promise<GatedRig> => {
+    const rig = await gatedRig({ workers: 300 });
+    await rig.submit(many(300));
+    for (const process of rig.machine.processes) process.succeeds();
+    await rig.clock.settle();
+    expect(await rig.kinds()).toContain("run_finished");
+    expect((await rig.store.history("plan")).durations.size).toBe(0);
+    return rig;
+  };
+
+  test("is written after everybody knows that it has ended", async () => {
+    const rig = await ended();
+    await rig.clock.advance(millis(20));
+    expect((await rig.store.history("plan")).durations.size).toBe(300);
+  });
+
+  test("is written before the scheduler goes", async () => {
+    const rig = await ended();
+    await rig.promised(rig.engine.close());
+    expect((await rig.store.history("plan")).durations.size).toBe(300);
+  });
 });

@@ -55,11 +55,11 @@ export class Verdicts {
   /** What it has taught is kept; nothing else of it is needed. */
   #conclude(run: Run): void {
     const { pools, leases, histories, journal } = this.#deps;
-    const lessons = lessonsOf(run);
-    if (lessons.length > 0) {
-      journal.learn(run, lessons);
+    journal.learn(run, () => {
+      const lessons = lessonsOf(run);
       histories.learn(run.manifest.name, lessons);
-    }
+      return lessons;
+    });
     pools.dismiss(run);
     leases.forget(run);
   }

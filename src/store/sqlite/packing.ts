@@ -33,15 +33,20 @@ export function pack(rows: Rows): Packed {
 export function unpack({ counts, numbers, text }: Packed): Rows {
   let from = 0;
   let textFrom = 0;
-  const next = (): Value => {
-    const number = numbers[from++] as number;
-    if (Number.isInteger(number)) return number;
-    if (Number.isNaN(number)) return null;
-    const start = textFrom;
-    textFrom += Math.floor(number);
-    return text.slice(start, textFrom);
-  };
-  return eachOf(counts, (count) => Array.from({ length: count }, next));
+  return eachOf(counts, (count) => {
+    const values: Value[] = [];
+    for (const end = from + count; from < end; from++) {
+      const number = numbers[from] as number;
+      if (Number.isInteger(number)) values.push(number);
+      else if (Number.isNaN(number)) values.push(null);
+      else {
+        const start = textFrom;
+        textFrom += Math.floor(number);
+        values.push(text.slice(start, textFrom));
+      }
+    }
+    return values;
+  });
 }
 
 /** In a fixed order. */

@@ -41,7 +41,7 @@ type Waiting = (answer: FromWriter) => void;
  * With fewer rows, telling the thread of them takes longer than writing them. Beginning it takes as long as thousands of rows: for a run of
  * a few hundred tasks it would never pay.
  */
-const ASIDE: Aside = { from: 160, atOnce: 10_000, after: 4 };
+const ASIDE: Aside = { from: 420, atOnce: 10_000, after: 4 };
 
 export class Writer implements AsyncDisposable {
   readonly #data: WriterData;
