@@ -117,7 +117,7 @@ async function restart(count: number) {
     const { engine, store } = await openEngine(100);
     engine.pause();
     await engine.submit(manifest(), chains(count, 100));
-    engine.close();
+    await engine.close();
     await store[Symbol.asyncDispose]();
   }
   let ready = 0;

@@ -116,7 +116,7 @@ export async function contest(setup: Contest): Promise<readonly Stay[]> {
     clock.at(instant(until), () => {});
     await clock.run(() => clock.now() >= until);
   }
-  engine.close();
+  await engine.close();
   for (const stay of stays) if (Number.isNaN(stay.end)) stay.end = clock.now();
   return stays;
 }

@@ -60,7 +60,7 @@ export async function drive(
   const told = instance.specs.map((spec, no) => tell(spec, belief.estimates[no]));
   const ended: Promise<Run> = engine.submit(manifestOf(instance.resources), told).then((run) => engine.idle(run));
   await clock.passUntil(ended);
-  engine.close();
+  await engine.close();
   return schedule;
 }
 

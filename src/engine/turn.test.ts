@@ -186,8 +186,8 @@ describe("one turn, one commit", () => {
   test("an engine that was closed does nothing more", async () => {
     const rig = await gatedRig();
     await rig.submit([task("a"), task("b", { needs: ["a"] })]);
-    rig.engine.close();
-    rig.engine.close();
+    await rig.engine.close();
+    await rig.engine.close();
     rig.machine.at("a").succeeds();
     await rig.clock.advance(minutes(5));
     expect(rig.machine.started).toEqual(["a"]);

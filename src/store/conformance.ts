@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { no, owner, task } from "../../test/rig/builders.ts";
 import { forgettingConformance } from "../../test/rig/forgetting.ts";
 import { listingConformance } from "../../test/rig/listing.ts";
+import { orderingConformance } from "../../test/rig/ordering.ts";
 import { asked, claimed, everyState, FIRST, NOW, Scribe, started } from "../../test/rig/scribe.ts";
 import { profile } from "../../test/rig/sessions.ts";
 import { runId, taskId, workerId } from "../domain/ids.ts";
@@ -62,23 +63,6 @@ export function storeConformance(name: string, open: () => Store | Promise<Store
   });
 
   describe(`${name}: commit`, () => {
-    test("several may be given at once: they are written in their order, and none after one that was refused", async () => {
-      await using store = await open();
-      const epoch = await acquired(store);
-      const scribe = new Scribe();
-      const run = scribe.submit([task("a"), task("b")]);
-      const batches = [scribe.journal.take(epoch), scribe.write(run, 0, claimed).journal.take(epoch)];
-      const good = scribe.write(run, 0, started).journal.take(epoch);
-      // Another has replaced the row, as far as this one knows.
-      batches.push({ ...good, tasks: good.tasks.map((write) => ({ ...write, replaces: 7 })) });
-      batches.push(scribe.write(run, 1, claimed).journal.take(epoch));
-      const results = await Promise.all(batches.map((batch) => store.commit(batch)));
-      expect(results.map(({ ok }) => ok)).toEqual([true, true, false, false]);
-      expect((await store.load(run.no))?.tasks).toMatchObject([{ task: 0, state: "claimed" }]);
-      const next = await acquired(store);
-      expect(await store.commit({ ...NOTHING, epoch: next })).toMatchObject({ ok: true });
-    });
-
     test("what was committed is given back: the run, its tasks as they were planned, and as they are", async () => {
       await using store = await open();
       const { run, batch } = everyState(await acquired(store));
@@ -370,6 +354,7 @@ export function storeConformance(name: string, open: () => Store | Promise<Store
   });
 
   listingConformance(name, open);
+  orderingConformance(name, open);
   forgettingConformance(name, open);
 
   test(`${name}: a sound store has nothing to complain of`, async () => {

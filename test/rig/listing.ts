@@ -8,7 +8,7 @@ import { FIRST, NOW, Scribe } from "./scribe.ts";
 
 const BOTH = ["run-1", "run-2"];
 
-async function ownerOf(store: Store): Promise<number> {
+export async function ownerOf(store: Store): Promise<number> {
   const acquired = await store.acquire(owner("rota run"), () => false);
   return acquired.ok ? acquired.value : 0;
 }

@@ -102,7 +102,7 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     }
   };
   const writing = async <T>(verb: (target: Target) => T): Promise<T> => {
-    await writer.idle();
+    if (writer.busy) await writer.idle();
     return writeNow(verb);
   };
   /** What was committed stays so, whatever comes of this; but a disk that fails now is not asked again. */
@@ -113,8 +113,7 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       failure = asUserError(error, file, "STORE_FAILED") as Error;
     }
   };
-  const commitHere = async (sheet: Sheet): Promise<boolean> => {
-    await writer.idle();
+  const commitHere = (sheet: Sheet): boolean => {
     const isWritten = turns.next(sheet.epoch, () =>
       writeNow(
         (all) => writeSheet(all, sheet),
@@ -156,7 +155,7 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     },
     async commit(batch) {
       const sheet = sheetOf(batch);
-      const isWritten = await (goesAside(sheet) ? commitAside(sheet) : commitHere(sheet));
+      const isWritten = goesAside(sheet) ? await commitAside(sheet) : commitHere(sheet);
       return isWritten ? ok(undefined) : err("ownership-lost");
     },
     async runs(which) {
