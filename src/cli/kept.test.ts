@@ -26,6 +26,11 @@ test("a part that was kept is given what it imports, and gives what it exports",
   expect([part.two(), part.url, await part.more()]).toEqual([2, url, { place: "./more.js" }]);
 });
 
+test("a program that stays takes nothing that was kept", () => {
+  writeFileSync(keptOf("part", url), new Script(BODY).createCachedData());
+  expect(kept("part", around(), ["node", "rota", "serve"])).toBeUndefined();
+});
+
 test("a part of which this Node has kept nothing is not taken", () => {
   expect(kept("part", around())).toBeUndefined();
 });
