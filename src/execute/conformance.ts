@@ -60,7 +60,7 @@ export function executorConformance(open: (dir: string) => Executor | Promise<Ex
     });
     afterEach(async () => {
       await executor[Symbol.asyncDispose]();
-      rmSync(dir, { recursive: true, force: true });
+      rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
     });
 
     test("an attempt that ends well is a success, told to have started once and before", async () => {

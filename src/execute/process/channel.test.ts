@@ -21,7 +21,7 @@ beforeEach(async () => {
 afterEach(() => {
   here.destroy();
   there.destroy();
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 });
 
 test("lines arrive whole and in order, however they are cut", async () => {

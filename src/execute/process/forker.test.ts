@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await executor[Symbol.asyncDispose]();
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const open = (): Executor =>

@@ -25,7 +25,7 @@ describe.each(FORKERS)("nothing survives its task, forked through %s:", (forker)
   });
   afterEach(async () => {
     await executor[Symbol.asyncDispose]();
-    rmSync(dir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
   });
 
   const start = (line: string, changes: Partial<Attempt> = {}): Handle =>

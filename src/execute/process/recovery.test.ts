@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const end of ends.reverse()) await end();
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const open = (options: Partial<ProcessOptions> = {}): Executor => {
