@@ -32,11 +32,17 @@ const END_WORDS: Readonly<Record<"complete" | "fail" | "release", ReadonlySet<st
   release: new Set(["released", "cancelled"]),
 };
 
+/** So many batches may be written before somebody hears of the first. */
+const BATCHES_OUT = 3;
+
 export class Witness {
   readonly checker: HistoryChecker;
   readonly #deps: WitnessDeps;
   readonly #plans = new Map<RunNo, SubmittedPlan>();
   readonly #runs = new Map<RunId, RunNo>();
+  /** How many batches were written, and with which of them each session joined last. */
+  #batches = 0;
+  readonly #joinedIn = new Map<string, number>();
   /** Who was given each claim, and how it ended. */
   readonly #claims = new Map<string, { readonly worker: string; end: string | undefined }>();
   readonly #grants = new Map<string, string>();
@@ -80,6 +86,9 @@ export class Witness {
     }
     const { checker } = this;
     this.#epoch = batch.epoch;
+    this.#batches++;
+    for (const event of batch.events)
+      if (event.kind === "session_joined") this.#joinedIn.set(event.profile.id, this.#batches);
     checker.forgives = batch.events.some(({ kind }) => kind === "run_reopened") || this.#deps.forgives(batch.epoch);
     for (const event of batch.events) this.#see(event);
     for (const { row } of batch.tasks) {
@@ -92,9 +101,13 @@ export class Witness {
     if (this.run(id) === undefined) this.violate(`${id} was acknowledged, and is not in the ledger`);
   }
 
-  /** One that does not know yet that it was replaced may say so of somebody it knew, which tells nobody anything new. */
+  /**
+   * One that does not know yet that it was replaced may say so of somebody it knew, which tells nobody anything new. And who was let in
+   * while the disk took longer than a session has may be gone again by the time it hears of it.
+   */
   joined({ id }: SessionProfile, epoch: number): void {
-    if (epoch >= this.#epoch && !this.checker.sessions.has(id))
+    const isRecent = (this.#joinedIn.get(id) ?? 0) > this.#batches - BATCHES_OUT;
+    if (epoch >= this.#epoch && !this.checker.sessions.has(id) && !isRecent)
       this.violate(`session ${id} was let in, and is not in the ledger`);
   }
 
