@@ -1,16 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
-import { find, openRig, type Rig, type RigOptions, statesOf } from "../../test/rig/rig.ts";
-import { type GatedStore, gatedStore } from "../../test/rig/stores.ts";
+import { type GatedRig, gatedRig } from "../../test/rig/gated.ts";
+import { find, statesOf } from "../../test/rig/rig.ts";
 import { LEASE_TTL } from "../domain/lease.ts";
 import { millis, minutes, seconds } from "../domain/time.ts";
-import { openMemoryStore } from "../store/memory/store.ts";
-
-type GatedRig = Rig & { readonly store: GatedStore };
-
-async function gatedRig(options: RigOptions = {}): Promise<GatedRig> {
-  return (await openRig({ store: gatedStore(openMemoryStore()), ...options })) as GatedRig;
-}
 
 const many = (count: number) => Array.from({ length: count }, (_, at) => task(`t${at}`));
 

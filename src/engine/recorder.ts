@@ -24,7 +24,7 @@ interface Handed {
 }
 
 /** So many batches the store has at most: one that it writes, and one that is there when it has written that. */
-const UNWRITTEN_MAX = 2;
+export const UNWRITTEN_MAX = 2;
 
 export class Recorder {
   readonly #deps: RecorderDeps;

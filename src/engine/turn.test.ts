@@ -1,17 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { manifest, task } from "../../test/rig/builders.ts";
-import { find, openRig, type Rig, type RigOptions, statesOf } from "../../test/rig/rig.ts";
-import { type GatedStore, gatedStore } from "../../test/rig/stores.ts";
+import { gatedRig } from "../../test/rig/gated.ts";
+import { find, openRig, statesOf } from "../../test/rig/rig.ts";
 import { runId } from "../domain/ids.ts";
 import { LEASE_TTL } from "../domain/lease.ts";
 import { minutes, seconds } from "../domain/time.ts";
-import { openMemoryStore } from "../store/memory/store.ts";
-
-type GatedRig = Rig & { readonly store: GatedStore };
-
-async function gatedRig(options: RigOptions = {}): Promise<GatedRig> {
-  return (await openRig({ store: gatedStore(openMemoryStore()), ...options })) as GatedRig;
-}
 
 /** Broken promises are looked at later; until then they are nobody's. */
 function watched<T>(promise: Promise<T>): Promise<T> {

@@ -2,6 +2,7 @@
  * Sees everything that is written and everything that is answered, and holds them against each other and against the laws. It is the
  * only part of the simulation that may say that something is wrong with the program.
  */
+
 import { UserError } from "../../domain/errors.ts";
 import { type Event, isTaskEvent } from "../../domain/event.ts";
 import type { RunId } from "../../domain/ids.ts";
@@ -9,6 +10,7 @@ import type { RunNo } from "../../domain/run.ts";
 import type { SessionProfile } from "../../domain/session.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Heard, Word } from "../../engine/leases.ts";
+import { UNWRITTEN_MAX } from "../../engine/recorder.ts";
 import type { Batch, RequestKind } from "../../store/store.ts";
 import { HistoryChecker } from "../history/checker.ts";
 import { isEnded, isHeld, type SeenRun, type SeenTask, type SubmittedPlan } from "../history/seen.ts";
@@ -32,8 +34,8 @@ const END_WORDS: Readonly<Record<"complete" | "fail" | "release", ReadonlySet<st
   release: new Set(["released", "cancelled"]),
 };
 
-/** So many batches may be written before somebody hears of the first. */
-const BATCHES_OUT = 3;
+/** So many batches may be written before somebody hears of the first: while that is told, the next ones are at the store. */
+const BATCHES_OUT = UNWRITTEN_MAX + 1;
 
 export class Witness {
   readonly checker: HistoryChecker;

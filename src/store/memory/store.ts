@@ -12,6 +12,7 @@ import { type Range, rangesOf } from "../../std/skips.ts";
 import { asRecorded } from "../ledger.ts";
 import type { RunRow, TaskRow } from "../rows.ts";
 import type { Batch, Owner, PendingRequest, Remembered, Store } from "../store.ts";
+import { Turns } from "../turns.ts";
 
 interface Kept {
   row: RunRow;
@@ -24,8 +25,7 @@ const KEEPS_ALL = Number.POSITIVE_INFINITY;
 export function openMemoryStore(): Store {
   let owner: Owner | undefined;
   let epoch = 0;
-  /** Whose batch was refused last. */
-  let refused: number | undefined;
+  const turns = new Turns();
   let lastRequest = 0;
   const runs = new Map<RunNo, Kept>();
   let ledger: Event[] = [];
@@ -97,12 +97,12 @@ export function openMemoryStore(): Store {
       return owner;
     },
     async commit(batch) {
-      if (batch.epoch === refused || refuses(batch)) {
-        refused = batch.epoch;
-        return err("ownership-lost");
-      }
-      write(batch);
-      return ok(undefined);
+      const isWritten = turns.next(batch.epoch, () => {
+        if (refuses(batch)) return false;
+        write(batch);
+        return true;
+      });
+      return isWritten ? ok(undefined) : err("ownership-lost");
     },
     async runs(which) {
       const rows = [...runs.values()].map(({ row }) => row);

@@ -10,28 +10,40 @@ export interface Packed {
   readonly counts: Rows<number>;
   /** A whole number as it is, nothing as NaN, and a text as its length: those are no whole numbers, so that they can be told apart. */
   readonly numbers: Float64Array<ArrayBuffer>;
-  /** All texts, one after the other. */
-  readonly text: string;
+  /** All texts, one after the other, in pieces: no text may be as long as those of a very large plan are together. */
+  readonly texts: readonly string[];
 }
 
+/** About how long a piece becomes. */
+const PIECE = 2 ** 24;
+
 /** All numbers among the values are whole. */
-export function pack(rows: Rows): Packed {
+export function pack(rows: Rows, pieceMin = PIECE): Packed {
   const counts = eachOf(rows, ({ length }) => length);
   const { newRuns, specs, freshTasks, changedTasks, ledger } = counts;
   const numbers = new Float64Array(newRuns + specs + freshTasks + changedTasks + ledger);
   const texts: string[] = [];
+  let piece: string[] = [];
+  let length = 0;
   let to = 0;
   eachOf(rows, (values) => {
     for (const value of values) {
       numbers[to++] = typeof value === "number" ? value : value === null ? Number.NaN : value.length + 0.5;
-      if (typeof value === "string") texts.push(value);
+      if (typeof value !== "string") continue;
+      piece.push(value);
+      length += value.length;
+      if (length < pieceMin) continue;
+      texts.push(piece.join(""));
+      [piece, length] = [[], 0];
     }
   });
-  return { counts, numbers, text: texts.join("") };
+  texts.push(piece.join(""));
+  return { counts, numbers, texts };
 }
 
-export function unpack({ counts, numbers, text }: Packed): Rows {
+export function unpack({ counts, numbers, texts }: Packed): Rows {
   let from = 0;
+  let piece = 0;
   let textFrom = 0;
   return eachOf(counts, (count) => {
     const values: Value[] = [];
@@ -40,9 +52,11 @@ export function unpack({ counts, numbers, text }: Packed): Rows {
       if (Number.isInteger(number)) values.push(number);
       else if (Number.isNaN(number)) values.push(null);
       else {
+        // A text never stands in two pieces.
+        if (textFrom === texts[piece]?.length) [piece, textFrom] = [Math.min(piece + 1, texts.length - 1), 0];
         const start = textFrom;
         textFrom += Math.floor(number);
-        values.push(text.slice(start, textFrom));
+        values.push((texts[piece] as string).slice(start, textFrom));
       }
     }
     return values;

@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import { err, ok } from "../../std/result.ts";
 import type { Store } from "../store.ts";
+import { Turns } from "../turns.ts";
 import { audit } from "./audit.ts";
 import { CHECKPOINT_PAGES, connect, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
@@ -35,7 +36,6 @@ import {
 } from "./statements.ts";
 import { sumOf } from "./sums.ts";
 import { targetOn, transactions } from "./target.ts";
-import { Turns } from "./turns.ts";
 import { writeSheet } from "./write.ts";
 import { Writer } from "./writer.ts";
 

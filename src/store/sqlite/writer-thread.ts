@@ -1,13 +1,13 @@
 /** The program of the thread that writes large batches: one after the other, each answered once it is durable. */
 import { parentPort, workerData } from "node:worker_threads";
 import { UserError } from "../../domain/errors.ts";
+import { Turns } from "../turns.ts";
 import { CHECKPOINT_PAGES, connectBeside } from "./connect.ts";
 import { asUserError, isOfDisk } from "./failure.ts";
 import { LogRoom } from "./log-room.ts";
 import { unpack } from "./packing.ts";
 import type { Sheet } from "./sheet.ts";
 import { targetOn, transactions } from "./target.ts";
-import { Turns } from "./turns.ts";
 import { writeSheet } from "./write.ts";
 import type { FromWriter, PackedSheet, ToWriter, WriterData, WriterFailure } from "./writer.ts";
 
