@@ -36,7 +36,9 @@ export class Behind {
 
   /** The task is done with its files: whoever stood behind it and still waits. */
   release(holder: Task, waits: (candidate: Candidate) => boolean, now: Instant): readonly Candidate[] {
-    const standing = this.#standing.get(holder) ?? [];
+    const standing = this.#standing.get(holder);
+    // Most of those that end had nobody behind them.
+    if (standing === undefined) return [];
     this.#standing.delete(holder);
     const released = standing.filter(({ candidate }) => waits(candidate));
     for (const { candidate, since, inverted } of released) {

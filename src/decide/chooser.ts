@@ -8,7 +8,7 @@ import type { Breakers } from "./breakers.ts";
 import type { Fairness } from "./fairness.ts";
 import type { Locks } from "./locks.ts";
 import { canTake } from "./nodes.ts";
-import type { Candidate, RunQueue } from "./queue.ts";
+import type { Candidate, Choice, RunQueue } from "./queue.ts";
 import type { Shadow } from "./reservation.ts";
 import type { Reserved } from "./reserved.ts";
 import { fits, refilledAt } from "./room.ts";
@@ -17,7 +17,7 @@ import type { Site } from "./site.ts";
 
 export interface ChooserDeps {
   readonly queueOf: (run: RunNo) => RunQueue | undefined;
-  readonly fairness: Pick<Fairness, "order" | "isOwed" | "forfeit">;
+  readonly fairness: Pick<Fairness, "isWaited" | "order" | "isOwed" | "forfeit">;
   readonly reserved: Reserved;
   readonly behind: Pick<Behind, "stand">;
   readonly locks: Pick<Locks, "conflict">;
@@ -56,10 +56,12 @@ export class Chooser {
 
   best(lane: Priority, shadow: Shadow | undefined, now: Instant, seeker?: Seeker): Candidate | undefined {
     const { fairness, queueOf, reserved } = this.#deps;
+    if (!fairness.isWaited(lane)) return undefined;
     const skipped: Skipped[] = [];
     for (const no of seeker?.run === undefined ? fairness.order(lane, now) : [seeker.run]) {
       const queue = queueOf(no);
-      const { best, passed } = queue === undefined ? {} : this.#bestOfRun(queue, lane, shadow, now, seeker);
+      if (queue === undefined) continue;
+      const { best, passed } = this.#bestOfRun(queue, lane, shadow, now, seeker);
       if (best === undefined) {
         skipped.push({ no, passed });
         if (passed !== undefined) this.#deps.passed(passed);
@@ -74,7 +76,13 @@ export class Chooser {
   }
 
   /** What stands behind somebody's files is put aside until they are done. */
-  #bestOfRun(queue: RunQueue, lane: Priority, shadow: Shadow | undefined, now: Instant, seeker: Seeker | undefined) {
+  #bestOfRun(
+    queue: RunQueue,
+    lane: Priority,
+    shadow: Shadow | undefined,
+    now: Instant,
+    seeker: Seeker | undefined,
+  ): Choice {
     const { reserved, locks, behind, site } = this.#deps;
     const may = seeker?.passes;
     const passes =

@@ -7,7 +7,7 @@ import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
 import { isHeld, laneOf, type Task } from "../domain/task.ts";
 import { between, earliest, type Instant } from "../domain/time.ts";
 import type { Change } from "../domain/world.ts";
-import { invariant } from "../std/invariant.ts";
+import { broken, invariant } from "../std/invariant.ts";
 import { PATIENCE, type Patience, Tally } from "./aging.ts";
 import type { Notice } from "./behind.ts";
 import { firstRanks } from "./both-ends.ts";
@@ -141,18 +141,19 @@ export class Dispatcher extends RunBooks {
     this.#commons.leave(run);
   }
 
-  observe({ run, task, from, to, cause }: Change): void {
+  observe(change: Change): void {
+    const { run, task, from, to, cause } = change;
     // Somebody of a run that is not known here may have held files that are waited for here.
     if (!this.knows(run)) {
       if (isHeld(from) && !isHeld(to)) this.ready.wakeBehind(task, cause.at);
       return;
     }
     if (cause.kind === "edited") this.#owned(task);
-    const before = this.ready.get(task);
+    const before = from.state === "ready" ? this.ready.leave(task) : undefined;
     const isKeptFor = before !== undefined && this.#reserved.is(before);
-    if (from.state === "ready") this.#leave(task, cause.at);
-    if (isHeld(from) && !isHeld(to)) this.#yield(task, { run, task, from, to, cause });
-    if (!isHeld(from) && isHeld(to)) this.#seize(run, task, { run, task, from, to, cause });
+    if (isKeptFor) this.ready.wakeBehind(this.#reserved.drop(), cause.at);
+    if (isHeld(from) && !isHeld(to)) this.#yield(change);
+    if (!isHeld(from) && isHeld(to)) this.#seize(change);
     if (to.state !== "ready") return;
     const entered = this.ready.enter(run, task, to, cause.at);
     if (from.state !== "ready" || entered === undefined) return;
@@ -238,14 +239,9 @@ export class Dispatcher extends RunBooks {
     this.ready.wakeBehind(this.#reserved.dropIdle(now), now);
     if (this.idle === 0 || this.out >= this.allowed) return undefined;
     const shadow = this.#reserved.shadow(now);
-    const found = new Map<Priority, Candidate>();
-    const lane = this.#lanes.pick((each) => {
-      if (!lanes.includes(each) || this.defers(each, now)) return false;
-      const candidate = this.#chooser.best(each, shadow, now, seeker);
-      if (candidate !== undefined) found.set(each, candidate);
-      return candidate !== undefined;
-    });
-    const candidate = lane === undefined ? undefined : found.get(lane);
+    const candidate = this.#lanes.pick((lane) =>
+      lanes.includes(lane) && !this.defers(lane, now) ? this.#chooser.best(lane, shadow, now, seeker) : undefined,
+    );
     const spot = candidate && this.#spotFor(candidate, shadow, now);
     this.#reserved.settle();
     if (candidate === undefined) return undefined;
@@ -356,15 +352,10 @@ export class Dispatcher extends RunBooks {
     );
   }
 
-  #leave(task: Task, now: Instant): void {
-    const left = this.ready.leave(task);
-    if (left !== undefined && this.#reserved.is(left)) this.ready.wakeBehind(this.#reserved.drop(), now);
-  }
-
-  #seize(run: Run, task: Task, { to, cause }: Change): void {
+  #seize({ run, task, to, cause }: Change): void {
     if (!isHeld(to)) return;
     const { own } = this.shapeOf(run, task);
-    invariant(fits(own, cause.at), `${task.spec.id} fits what is free`);
+    if (!fits(own, cause.at)) broken(`${task.spec.id} does not fit what is free`);
     const lane = cause.kind === "claimed" ? cause.evidence.lane : laneOf(task);
     this.#occupy(run, task, to.lease.worker, lane, cause.at);
   }
@@ -377,7 +368,7 @@ export class Dispatcher extends RunBooks {
     if (shape.provider !== undefined) this.#commons.breakers.sent(shape.provider, task, since);
   }
 
-  #yield(task: Task, { cause, to }: Change): void {
+  #yield({ task, cause, to }: Change): void {
     const holding = this.#site.release(task, to.state === "succeeded");
     if (holding === undefined) return;
     const { run, shape, lane, since } = holding;

@@ -41,6 +41,12 @@ export class FairShare<Key> {
   #entry: number = ENTRY_DEFAULT;
   /** Where those stood who had something to do last, for whoever begins when nobody else is there. */
   #last = 0;
+  #queued = 0;
+
+  /** How many tasks wait, of all. */
+  get queued(): number {
+    return this.#queued;
+  }
 
   join(key: Key, weight: number, order: number): void {
     if (this.#parties.has(key)) return;
@@ -53,6 +59,7 @@ export class FairShare<Key> {
     if (party === undefined) return;
     this.#last = Math.max(this.#last, party.served);
     this.#parties.delete(key);
+    this.#queued -= party.queued;
     this.#resting.remove(party);
     this.#working.delete(party);
   }
@@ -64,6 +71,7 @@ export class FairShare<Key> {
     this.#meter(party, now);
     if (party.queued === 0) party.served += Math.max(0, this.#level(party, now) - this.#position(party, now));
     party.queued++;
+    this.#queued++;
     if (party.queued === 1) this.#file(party);
   }
 
@@ -71,6 +79,7 @@ export class FairShare<Key> {
     const party = this.#parties.get(key);
     if (party === undefined) return;
     party.queued--;
+    this.#queued--;
     if (party.queued === 0) this.#file(party);
     this.#remember(party);
   }

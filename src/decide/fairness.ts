@@ -71,19 +71,15 @@ export class Fairness {
   start({ no }: Run, { lane, own }: Ways, share: number, now: Instant): void {
     const tenant = this.#tenantOf.get(no);
     if (tenant === undefined) return;
-    for (const each of new Set([lane, own])) {
-      this.#lanes[each].start(tenant.key, share, now);
-      tenant.shares[each].start(no, share, now);
-    }
+    this.#start(tenant, no, lane, share, now);
+    if (own !== lane) this.#start(tenant, no, own, share, now);
   }
 
   end({ no }: Run, { lane, own }: Ways, share: number, ran: Millis, now: Instant): void {
     const tenant = this.#tenantOf.get(no);
     if (tenant === undefined) return;
-    for (const each of new Set([lane, own])) {
-      this.#lanes[each].end(tenant.key, share, ran, now);
-      tenant.shares[each].end(no, share, ran, now);
-    }
+    this.#end(tenant, no, lane, share, ran, now);
+    if (own !== lane) this.#end(tenant, no, own, share, ran, now);
   }
 
   /** Whether the run is behind the other by more than a task of this share. */
@@ -103,9 +99,24 @@ export class Fairness {
     else if (tenant.runs.size === 1) this.#lanes[lane].forfeit(tenant.key, favoured.key, now);
   }
 
+  /** Whether anything waits in the lane. */
+  isWaited(lane: Priority): boolean {
+    return this.#lanes[lane].queued > 0;
+  }
+
   /** The runs of which something waits in the lane, those first that should go first. Nothing may change while it is being read. */
   order(lane: Priority, now: Instant): Iterable<RunNo> {
     return this.#tenantOf.size === 1 ? this.#tenantOf.keys() : this.#inOrder(lane, now);
+  }
+
+  #start(tenant: Tenant, no: RunNo, lane: Priority, share: number, now: Instant): void {
+    this.#lanes[lane].start(tenant.key, share, now);
+    tenant.shares[lane].start(no, share, now);
+  }
+
+  #end(tenant: Tenant, no: RunNo, lane: Priority, share: number, ran: Millis, now: Instant): void {
+    this.#lanes[lane].end(tenant.key, share, ran, now);
+    tenant.shares[lane].end(no, share, ran, now);
   }
 
   *#inOrder(lane: Priority, now: Instant): Iterable<RunNo> {

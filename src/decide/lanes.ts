@@ -16,18 +16,20 @@ export class Lanes {
     this.#policy = policy;
   }
 
-  /** The lane to go next among those for which `can` is true. */
-  pick(can: (lane: Priority) => boolean): Priority | undefined {
-    if (this.#policy === "strict") return PRIORITIES.find(can);
+  /** What the lane to go next offers, among those that offer anything. */
+  pick<Offer>(offerOf: (lane: Priority) => Offer | undefined): Offer | undefined {
     let best: Priority | undefined;
+    let found: Offer | undefined;
     let pot = 0;
     for (const lane of PRIORITIES) {
-      if (!can(lane)) continue;
+      const offer = offerOf(lane);
+      if (offer === undefined) continue;
+      if (this.#policy === "strict") return offer;
       pot += LANE_WEIGHTS[lane];
       this.#credit[lane] += LANE_WEIGHTS[lane];
-      if (best === undefined || this.#credit[lane] > this.#credit[best]) best = lane;
+      if (best === undefined || this.#credit[lane] > this.#credit[best]) [best, found] = [lane, offer];
     }
     if (best !== undefined) this.#credit[best] -= pot;
-    return best;
+    return found;
   }
 }

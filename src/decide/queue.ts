@@ -1,4 +1,5 @@
 /** The ready tasks of one run, so ordered that the best one that fits is found without looking at the others. */
+import type { TaskNo } from "../domain/graph.ts";
 import type { Run } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
 import type { Ready, Task } from "../domain/task.ts";
@@ -16,6 +17,8 @@ export interface Mark {
 export interface Candidate {
   readonly run: Run;
   readonly task: Task;
+  /** The task's: many are compared by it. */
+  readonly no: TaskNo;
   readonly status: Ready;
   readonly shape: Shape;
   readonly lane: Priority;
@@ -27,9 +30,14 @@ export interface Candidate {
   passedSince: Mark | undefined;
 }
 
+/** Who may go, and who would have gone before and does not fit. */
+export interface Choice {
+  readonly best: Candidate | undefined;
+  readonly passed: Candidate | undefined;
+}
+
 /** Longest way to go first, then the order of the plan. */
-const goesFirst = (a: Candidate, b: Candidate): boolean =>
-  a.rank !== b.rank ? a.rank > b.rank : a.task.no < b.task.no;
+const goesFirst = (a: Candidate, b: Candidate): boolean => (a.rank !== b.rank ? a.rank > b.rank : a.no < b.no);
 
 export class RunQueue {
   readonly #lanes = new Map<Priority, Map<Shape, Heap<Candidate>>>(PRIORITIES.map((lane) => [lane, new Map()]));
@@ -65,7 +73,7 @@ export class RunQueue {
     fits: (first: Candidate) => boolean,
     passes?: (candidate: Candidate) => boolean,
     seen?: (shape: Shape) => boolean,
-  ): { readonly best?: Candidate; readonly passed?: Candidate } {
+  ): Choice {
     let best: Candidate | undefined;
     let passed: Candidate | undefined;
     for (const [shape, heap] of this.#shapes(lane)) {
@@ -77,10 +85,8 @@ export class RunQueue {
         if (found !== undefined && (best === undefined || goesFirst(found, best))) best = found;
       } else if (passed === undefined || goesFirst(first, passed)) passed = first;
     }
-    return {
-      ...(best !== undefined && { best }),
-      ...(passed !== undefined && (best === undefined || goesFirst(passed, best)) && { passed }),
-    };
+    const isFirst = passed !== undefined && (best === undefined || goesFirst(passed, best));
+    return { best, passed: isFirst ? passed : undefined };
   }
 
   /** Who goes first of all, were there room for everybody: the first of the most urgent lane. */

@@ -41,13 +41,12 @@ export class Site {
   }
 
   /** What is out already stays out, even if there is less to give now than when it was claimed. */
-  occupy(holding: Omit<Holding, "spot">): void {
-    const { task, shape, worker, since } = holding;
+  occupy({ run, task, shape, lane, worker, since }: Omit<Holding, "spot">): void {
     const node = this.nodes.find(({ workers }) => workers.has(worker)) ?? this.#local;
     const spot = shape.spots.find((each) => each.node === node) ?? { node, draws: [] };
     node.occupy(worker, spot.draws, since);
     take(shape.own, since);
-    this.#held.set(task, { ...holding, spot });
+    this.#held.set(task, { run, task, shape, lane, worker, spot, since });
   }
 
   release(task: Task, isDone: boolean): Holding | undefined {

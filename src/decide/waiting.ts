@@ -99,7 +99,19 @@ export class Waiting {
     const shape = shapeOf(run, task);
     const entered = this.#markFor(lane, status, now);
     const rank = rankOf(run, task);
-    const candidate: Candidate = { run, task, status, shape, lane, rank, place: -1, entered, passedSince: undefined };
+    const { no } = task;
+    const candidate: Candidate = {
+      run,
+      task,
+      no,
+      status,
+      shape,
+      lane,
+      rank,
+      place: -1,
+      entered,
+      passedSince: undefined,
+    };
     this.#candidates.set(task, candidate);
     this.#hold(candidate);
     if (isPossible(shape)) this.#count(run.no, 1);

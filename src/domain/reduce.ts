@@ -2,7 +2,7 @@
  * The one reducer. It builds the World from events, checks a replayed ledger against the tables, drives the simulator and
  * feeds the views. The same events in the same order always give the same World.
  */
-import { invariant, unreachable } from "../std/invariant.ts";
+import { broken, invariant, unreachable } from "../std/invariant.ts";
 import { type Event, isSystemEvent, type RunEvent, type SystemEvent, type TaskEvent } from "./event.ts";
 import { pausesOf, scopeKey } from "./pause.ts";
 import { type Run, taskOf } from "./run.ts";
@@ -12,8 +12,10 @@ import { BLOCKED, type Change, newRun, type World } from "./world.ts";
 
 /** Folds one event in, and appends every task that moved to `changes`. */
 export function reduce(world: World, event: Event, changes: Change[]): void {
-  invariant(event.kind === "lease_renewed" || event.seq === world.seq + 1, `event ${event.seq} follows ${world.seq}`);
-  if (event.kind !== "lease_renewed") world.seq = event.seq;
+  if (event.kind !== "lease_renewed") {
+    if (event.seq !== world.seq + 1) broken(`event ${event.seq} follows ${world.seq}`);
+    world.seq = event.seq;
+  }
   if ("task" in event) reduceTask(world, event, changes);
   else if (isSystemEvent(event)) reduceSystem(world, event);
   else reduceRun(world, event, changes);
@@ -85,20 +87,18 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
   const run = mustRun(world, event);
   const task = taskOf(run, event.task);
   if (event.kind !== "lease_renewed") {
-    invariant(event.version === task.version + 1, `${task.spec.id}: event ${event.version} follows ${task.version}`);
+    if (event.version !== task.version + 1) broken(`${task.spec.id}: event ${event.version} follows ${task.version}`);
     task.version = event.version;
   }
   switch (event.kind) {
     case "claimed": {
-      invariant(task.status.state === "ready", `${task.spec.id} is claimed from ${task.status.state}`);
-      invariant(
-        event.attempt === task.attempt + 1,
-        `${task.spec.id}: attempt ${event.attempt} follows ${task.attempt}`,
-      );
+      if (task.status.state !== "ready") broken(`${task.spec.id} is claimed from ${task.status.state}`);
+      if (event.attempt !== task.attempt + 1)
+        broken(`${task.spec.id}: attempt ${event.attempt} follows ${task.attempt}`);
       task.attempt = event.attempt;
       const { worker, deadline, tokenHash } = event;
       const lease = { worker, fence: event.attempt, deadline, tokenHash };
-      delete task.lane;
+      if (task.lane !== undefined) delete task.lane;
       nobodyHasToCome(task);
       return move(run, task, { state: "claimed", lease, since: event.at }, changes, event);
     }
@@ -220,9 +220,10 @@ function end(run: Run, task: Task, status: Ended, changes: Change[], cause: Even
 
 /** It does not wait any more: when it does again, that is a wait of its own. */
 function nobodyHasToCome(task: Task): void {
-  delete task.offer;
-  delete task.starving;
-  delete task.ignored;
+  // Few have any of these, and deleting what is not there is not for free.
+  if (task.offer !== undefined) delete task.offer;
+  if (task.starving !== undefined) delete task.starving;
+  if (task.ignored !== undefined) delete task.ignored;
 }
 
 function openIfReady(run: Run, task: Task, at: Instant, changes: Change[], cause: Event): void {
@@ -240,7 +241,7 @@ function settleCarried(run: Run, changes: Change[], cause: Event): void {
 
 function move(run: Run, task: Task, to: Status, changes: Change[], cause: Event): void {
   const from = task.status;
-  invariant(!isTerminal(from.state), `${task.spec.id} has ended (${from.state}) and cannot become ${to.state}`);
+  if (isTerminal(from.state)) broken(`${task.spec.id} has ended (${from.state}) and cannot become ${to.state}`);
   run.counts[from.state]--;
   run.counts[to.state]++;
   task.status = to;
@@ -254,12 +255,13 @@ function stay(run: Run, task: Task, changes: Change[], cause: Event): void {
 }
 
 function mustBeHeld(task: Task): Held {
-  invariant(isHeld(task.status), `${task.spec.id} is ${task.status.state}, not held by anybody`);
-  return task.status;
+  const { status } = task;
+  if (!isHeld(status)) broken(`${task.spec.id} is ${status.state}, not held by anybody`);
+  return status;
 }
 
 function mustRun(world: World, event: Event): Run {
   const run = world.run(event.run);
-  invariant(run !== undefined, `event ${event.seq} is about run ${event.run}, which is not known`);
+  if (run === undefined) broken(`event ${event.seq} is about run ${event.run}, which is not known`);
   return run;
 }

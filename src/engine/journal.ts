@@ -30,6 +30,8 @@ export class Journal {
   readonly #world: World;
   readonly #observe: (change: Change) => void;
   #events: Event[] = [];
+  /** What the last event has moved: empty between two of them. */
+  readonly #changes: Change[] = [];
   #runs = new Set<RunNo>();
   /** Tasks to write, with the version the store has of them. */
   #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
@@ -138,10 +140,11 @@ export class Journal {
   }
 
   #add(event: Event): void {
-    const changes: Change[] = [];
+    const changes = this.#changes;
     reduce(this.#world, event, changes);
     this.#events.push(event);
     if (!LAZY.has(event.kind)) this.#urgent = true;
     for (const change of changes) this.#observe(change);
+    changes.length = 0;
   }
 }

@@ -5,7 +5,12 @@ export class InvariantError extends Error {
 
 /** States what must be true here. A failure is a bug of ours, not of the user. */
 export function invariant(condition: unknown, message: string): asserts condition {
-  if (!condition) throw new InvariantError(message);
+  if (!condition) broken(message);
+}
+
+/** For what is asked so often that the message must not be put together before it is needed: `if (!…) broken(…)`. */
+export function broken(message: string): never {
+  throw new InvariantError(message);
 }
 
 /** Ends a `switch` over a union: the compiler shows every case that was forgotten. */

@@ -37,11 +37,12 @@ export class Inserts {
 
   #run(statement: StatementSync, values: readonly Value[], from: number, rows: number): number {
     const { length: width } = this.#columns;
-    const bound: Value[] = [];
-    for (let row = 0, at = from; row < rows; row++) {
+    // As long as it will be from the beginning: it is filled thousands of times a second.
+    const bound = new Array<Value>(rows * (width + 1));
+    for (let row = 0, at = from, to = 0; row < rows; row++) {
       const sum = sumAt(this.#table, values, at, width);
-      for (const end = at + width; at < end; at++) bound.push(values[at] as Value);
-      bound.push(sum);
+      for (const end = at + width; at < end; at++) bound[to++] = values[at] as Value;
+      bound[to++] = sum;
     }
     return Number(statement.run(...bound).changes);
   }

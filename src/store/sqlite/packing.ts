@@ -27,7 +27,9 @@ export function pack(rows: Rows, pieceMin = PIECE): Packed {
   let length = 0;
   let to = 0;
   eachOf(rows, (values) => {
-    for (const value of values) {
+    // By number: an iterator's answers, one for each value, would be as much as all values together.
+    for (let at = 0; at < values.length; at++) {
+      const value = values[at] as Value;
       numbers[to++] = typeof value === "number" ? value : value === null ? Number.NaN : value.length + 0.5;
       if (typeof value !== "string") continue;
       piece.push(value);

@@ -43,17 +43,20 @@ function updateSpec(sql: Writing, { run, task, spec }: SpecWrite): void {
   sql.updateSpec.run(text, sumOf("task_spec", run, task, spec.id, text), run, task);
 }
 
-/** Of a row of a task, without its sum. */
+/** Of a row of a task, without its sum: which one it is, and then the rest. */
 const TASK_WIDTH = 16;
+const TASK_KEY = 2;
 
 function writeTasks(sql: Writing, { freshTasks, changedTasks }: Rows): boolean {
   if (sql.tasks.add(freshTasks) !== freshTasks.length / TASK_WIDTH) return false;
   for (let at = 0; at < changedTasks.length; at += TASK_WIDTH + 1) {
-    const [run, no] = changedTasks.slice(at, at + 2) as [number, number];
-    const values = changedTasks.slice(at + 2, at + TASK_WIDTH);
-    const replaces = changedTasks[at + TASK_WIDTH] as number;
-    const sum = sumAt("task", changedTasks, at, TASK_WIDTH);
-    if (sql.updateTask.run(...values, sum, run, no, replaces).changes !== 1) return false;
+    const bound = new Array<Value>(TASK_WIDTH + 2);
+    let to = 0;
+    for (let column = TASK_KEY; column < TASK_WIDTH; column++) bound[to++] = changedTasks[at + column] as Value;
+    bound[to++] = sumAt("task", changedTasks, at, TASK_WIDTH);
+    for (let column = 0; column < TASK_KEY; column++) bound[to++] = changedTasks[at + column] as Value;
+    bound[to] = changedTasks[at + TASK_WIDTH] as Value;
+    if (sql.updateTask.run(...bound).changes !== 1) return false;
   }
   return true;
 }
