@@ -8,7 +8,8 @@ import { FairShare } from "./fair-share.ts";
 interface Tenant {
   readonly key: string;
   readonly runs: Set<RunNo>;
-  readonly shares: Readonly<Record<Priority, FairShare<RunNo>>>;
+  /** None for a run that is a tenant by itself: there is nobody to share with. */
+  readonly shares: Readonly<Record<Priority, FairShare<RunNo>>> | undefined;
 }
 
 /** The lane a task went by, and the one it came from: what it gets by moving up counts in both, or moving up would be a gift. */
@@ -33,13 +34,18 @@ export class Fairness {
     const { weight = 1 } = manifest;
     // A run without a tenant is one by itself, under a name that no tenant can have.
     const key = manifest.tenant ?? `#${no}`;
-    const tenant = this.#tenants.get(key) ?? { key, runs: new Set(), shares: perLane<RunNo>() };
+    const isAlone = manifest.tenant === undefined;
+    const tenant = this.#tenants.get(key) ?? {
+      key,
+      runs: new Set(),
+      shares: isAlone ? undefined : perLane<RunNo>(),
+    };
     this.#tenants.set(key, tenant);
     this.#tenantOf.set(no, tenant);
     tenant.runs.add(no);
     for (const lane of PRIORITIES) {
-      this.#lanes[lane].join(key, manifest.tenant === undefined ? weight : 1, no);
-      tenant.shares[lane].join(no, weight, no);
+      this.#lanes[lane].join(key, isAlone ? weight : 1, no);
+      tenant.shares?.[lane].join(no, weight, no);
     }
   }
 
@@ -48,7 +54,7 @@ export class Fairness {
     if (tenant === undefined) return;
     this.#tenantOf.delete(no);
     tenant.runs.delete(no);
-    for (const lane of PRIORITIES) tenant.shares[lane].leave(no);
+    for (const lane of PRIORITIES) tenant.shares?.[lane].leave(no);
     if (tenant.runs.size > 0) return;
     this.#tenants.delete(tenant.key);
     for (const lane of PRIORITIES) this.#lanes[lane].leave(tenant.key);
@@ -58,14 +64,14 @@ export class Fairness {
     const tenant = this.#tenantOf.get(no);
     if (tenant === undefined) return;
     this.#lanes[lane].queue(tenant.key, now);
-    tenant.shares[lane].queue(no, now);
+    tenant.shares?.[lane].queue(no, now);
   }
 
   unqueue({ no }: Run, lane: Priority): void {
     const tenant = this.#tenantOf.get(no);
     if (tenant === undefined) return;
     this.#lanes[lane].unqueue(tenant.key);
-    tenant.shares[lane].unqueue(no);
+    tenant.shares?.[lane].unqueue(no);
   }
 
   start({ no }: Run, { lane, own }: Ways, share: number, now: Instant): void {
@@ -86,7 +92,7 @@ export class Fairness {
   isOwed(no: RunNo, other: RunNo, lane: Priority, share: number, now: Instant): boolean {
     const [tenant, favoured] = [this.#tenantOf.get(no), this.#tenantOf.get(other)];
     if (tenant === undefined || favoured === undefined) return false;
-    if (tenant === favoured) return tenant.shares[lane].isOwed(no, other, share, now);
+    if (tenant === favoured) return tenant.shares?.[lane].isOwed(no, other, share, now) === true;
     return this.#lanes[lane].isOwed(tenant.key, favoured.key, share, now);
   }
 
@@ -94,7 +100,7 @@ export class Fairness {
   forfeit(no: RunNo, other: RunNo, lane: Priority, now: Instant): void {
     const [tenant, favoured] = [this.#tenantOf.get(no), this.#tenantOf.get(other)];
     if (tenant === undefined || favoured === undefined) return;
-    if (tenant === favoured) tenant.shares[lane].forfeit(no, other, now);
+    if (tenant === favoured) tenant.shares?.[lane].forfeit(no, other, now);
     // Another run of the same tenant may have had a use for it.
     else if (tenant.runs.size === 1) this.#lanes[lane].forfeit(tenant.key, favoured.key, now);
   }
@@ -111,18 +117,20 @@ export class Fairness {
 
   #start(tenant: Tenant, no: RunNo, lane: Priority, share: number, now: Instant): void {
     this.#lanes[lane].start(tenant.key, share, now);
-    tenant.shares[lane].start(no, share, now);
+    tenant.shares?.[lane].start(no, share, now);
   }
 
   #end(tenant: Tenant, no: RunNo, lane: Priority, share: number, ran: Millis, now: Instant): void {
     this.#lanes[lane].end(tenant.key, share, ran, now);
-    tenant.shares[lane].end(no, share, ran, now);
+    tenant.shares?.[lane].end(no, share, ran, now);
   }
 
   *#inOrder(lane: Priority, now: Instant): Iterable<RunNo> {
     for (const key of this.#lanes[lane].order(now)) {
       const tenant = this.#tenants.get(key);
-      if (tenant !== undefined) yield* tenant.runs.size === 1 ? tenant.runs : tenant.shares[lane].order(now);
+      if (tenant === undefined) continue;
+      const { runs, shares } = tenant;
+      yield* runs.size === 1 || shares === undefined ? runs : shares[lane].order(now);
     }
   }
 }

@@ -159,7 +159,9 @@ export class Pools {
   }
 
   nextWake(now: Instant): Instant | undefined {
-    return earliest(...Array.from(this.#lines.values(), (line) => line.nextWake(now)));
+    let first: Instant | undefined;
+    for (const line of this.#lines.values()) first = earliest(first, line.nextWake(now));
+    return first;
   }
 
   canMove(run: Run): boolean {

@@ -40,11 +40,16 @@ export interface Choice {
 const goesFirst = (a: Candidate, b: Candidate): boolean => (a.rank !== b.rank ? a.rank > b.rank : a.no < b.no);
 
 export class RunQueue {
-  readonly #lanes = new Map<Priority, Map<Shape, Heap<Candidate>>>(PRIORITIES.map((lane) => [lane, new Map()]));
+  readonly #lanes: Readonly<Record<Priority, Map<Shape, Heap<Candidate>>>> = {
+    critical: new Map(),
+    high: new Map(),
+    normal: new Map(),
+    low: new Map(),
+  };
   size = 0;
 
   add(candidate: Candidate): void {
-    const shapes = this.#shapes(candidate.lane);
+    const shapes = this.#lanes[candidate.lane];
     let heap = shapes.get(candidate.shape);
     if (heap === undefined) {
       heap = new Heap(goesFirst);
@@ -56,7 +61,7 @@ export class RunQueue {
 
   remove(candidate: Candidate): void {
     if (candidate.place < 0) return;
-    const shapes = this.#shapes(candidate.lane);
+    const shapes = this.#lanes[candidate.lane];
     const heap = shapes.get(candidate.shape) as Heap<Candidate>;
     heap.remove(candidate);
     if (heap.size === 0) shapes.delete(candidate.shape);
@@ -76,7 +81,7 @@ export class RunQueue {
   ): Choice {
     let best: Candidate | undefined;
     let passed: Candidate | undefined;
-    for (const [shape, heap] of this.#shapes(lane)) {
+    for (const [shape, heap] of this.#lanes[lane]) {
       if (seen !== undefined && !seen(shape)) continue;
       const first = heap.peek() as Candidate;
       if (best !== undefined && !goesFirst(first, best)) continue;
@@ -92,8 +97,8 @@ export class RunQueue {
   /** Who goes first of all, were there room for everybody: the first of the most urgent lane. */
   get first(): Candidate | undefined {
     let first: Candidate | undefined;
-    for (const shapes of this.#lanes.values()) {
-      for (const heap of shapes.values()) {
+    for (const lane of PRIORITIES) {
+      for (const heap of this.#lanes[lane].values()) {
         const next = heap.peek() as Candidate;
         if (first === undefined || goesFirst(next, first)) first = next;
       }
@@ -104,12 +109,12 @@ export class RunQueue {
 
   /** Whether anything of a shape waits that is seen. Looks at shapes only, of which there are few. */
   has(seen: (shape: Shape) => boolean): boolean {
-    for (const shapes of this.#lanes.values()) for (const shape of shapes.keys()) if (seen(shape)) return true;
+    for (const lane of PRIORITIES) for (const shape of this.#lanes[lane].keys()) if (seen(shape)) return true;
     return false;
   }
 
   isEmpty(lane: Priority): boolean {
-    return this.#shapes(lane).size === 0;
+    return this.#lanes[lane].size === 0;
   }
 
   /** Orders everything anew. */
@@ -124,11 +129,7 @@ export class RunQueue {
 
   /** Every waiting candidate, in no particular order. */
   *values(): Iterable<Candidate> {
-    for (const shapes of this.#lanes.values()) for (const heap of shapes.values()) yield* heap.values();
-  }
-
-  #shapes(lane: Priority): Map<Shape, Heap<Candidate>> {
-    return this.#lanes.get(lane) as Map<Shape, Heap<Candidate>>;
+    for (const lane of PRIORITIES) for (const heap of this.#lanes[lane].values()) yield* heap.values();
   }
 }
 

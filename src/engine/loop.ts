@@ -51,11 +51,12 @@ export class Loop {
       this.#turning = false;
     }
     if (this.#deps.pending()) this.schedule();
-    else this.#sleep();
+    // What the turn has led to goes out first: finding out when the next one is due would hold it up.
+    else this.#deps.clock.soon(() => this.#sleep());
   }
 
   #sleep(): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#scheduled) return;
     const { clock, nextWake } = this.#deps;
     const at = nextWake(clock.now());
     if (at === this.#timer?.at) return;

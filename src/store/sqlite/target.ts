@@ -11,14 +11,17 @@ export function targetOn(db: DatabaseSync): Target {
 
 /** What `change` has written is kept, unless its result says otherwise. */
 export function transactions(db: DatabaseSync) {
+  const begin = { immediate: db.prepare("begin immediate"), deferred: db.prepare("begin deferred") };
+  const commit = db.prepare("commit");
+  const rollback = db.prepare("rollback");
   return <T>(change: () => T, mode: "immediate" | "deferred", keeps: (result: T) => boolean = () => true): T => {
-    db.exec(`begin ${mode}`);
+    begin[mode].run();
     try {
       const result = change();
-      db.exec(keeps(result) ? "commit" : "rollback");
+      (keeps(result) ? commit : rollback).run();
       return result;
     } catch (error) {
-      if (db.isTransaction) db.exec("rollback");
+      if (db.isTransaction) rollback.run();
       throw error;
     }
   };
