@@ -12,7 +12,7 @@ import type { Attempt, Executor } from "../execute/executor.ts";
 import type { Epoch, Store } from "../store/store.ts";
 
 export interface FloorDeps {
-  readonly store: Pick<Store, "commit" | "history">;
+  readonly store: Pick<Store, "commit" | "tend" | "history">;
   readonly epoch: Epoch;
   readonly clock: Clock;
   readonly secrets: Secrets;

@@ -1,11 +1,23 @@
 import { describe, expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { type GatedRig, gatedRig } from "../../test/rig/gated.ts";
-import { find, statesOf } from "../../test/rig/rig.ts";
+import { find, openRig, statesOf } from "../../test/rig/rig.ts";
 import { LEASE_TTL } from "../domain/lease.ts";
 import { millis, minutes, seconds } from "../domain/time.ts";
+import { openMemoryStore } from "../store/memory/store.ts";
 
 const many = (count: number) => Array.from({ length: count }, (_, at) => task(`t${at}`));
+
+test("what nobody has to wait for is left until what was decided has gone out", async () => {
+  const order: string[] = [];
+  const store = openMemoryStore();
+  const tend = (): void => void order.push(`tended after ${rig.machine.started.length}`);
+  const rig = await openRig({ workers: 1, store: { ...store, tend } });
+  await rig.submit([task("a"), task("b")]);
+  rig.machine.at("a").succeeds();
+  await rig.clock.settle();
+  expect(order).toEqual(["tended after 1", "tended after 2"]);
+});
 
 describe("while the store is at work", () => {
   test("a claim that is not durable yet keeps its lease for as long as that takes, and is started once", async () => {

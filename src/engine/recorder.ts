@@ -5,7 +5,7 @@ import type { Journal } from "./journal.ts";
 import type { Outbox } from "./outbox.ts";
 
 export interface RecorderDeps {
-  readonly store: Pick<Store, "commit">;
+  readonly store: Pick<Store, "commit" | "tend">;
   readonly epoch: Epoch;
   readonly journal: Journal;
   readonly outbox: Outbox;
@@ -83,6 +83,7 @@ export class Recorder {
       // The store goes on with what was decided meanwhile before anybody hears of this: that takes as long again.
       if (journal.urgent && (this.#unwritten === 0 || this.#isLong)) this.#handOver();
       await next.tell();
+      this.#deps.store.tend();
       this.#handed.shift();
     }
   }

@@ -147,6 +147,8 @@ export interface Store extends AsyncDisposable {
    * after one that was not written no other of the same owner is.
    */
   commit(batch: Batch): Promise<Result<void, Lost>>;
+  /** Does what nobody has to wait for, if there is any of it. To be called when everybody has been told what was committed. */
+  tend(): void;
   /** Every run, newest last; or those that are asked for. */
   runs(which?: WhichRuns): Promise<readonly RunRow[]>;
   /** A run with all its tasks. */
@@ -184,6 +186,7 @@ export interface Store extends AsyncDisposable {
 export type WorkingStore = Pick<
   Store,
   | "commit"
+  | "tend"
   | "load"
   | "runs"
   | "events"

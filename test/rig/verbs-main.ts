@@ -10,7 +10,7 @@ import { perform } from "./verbs.ts";
 const say = (text: string): void => void writeSync(1, `${text}\n`);
 const [file = "", from = "0", ...ways] = process.argv.slice(2);
 {
-  await using store = openSqliteStore(file, ways.includes("aside") ? { aside: ALWAYS } : {});
+  await using store = openSqliteStore(file, { foldAfter: 1, ...(ways.includes("aside") && { aside: ALWAYS }) });
   say("opened");
   const failed = ways.includes("stubborn") ? (name: string) => say(`failed: ${name}`) : undefined;
   await perform(store, (done, name) => say(`${done} ${name}`), Number(from), failed);

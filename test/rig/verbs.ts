@@ -165,6 +165,7 @@ export async function perform(
     try {
       await verb(store);
       acknowledge(done, name);
+      store.tend();
     } catch (error) {
       if (failed === undefined) throw error;
       failed(name);

@@ -68,6 +68,7 @@ export class Disk {
       release: (epoch) => life.pass(store.release(epoch)),
       owner: () => life.pass(store.owner()),
       commit: (batch) => life.pass(commit(batch)),
+      tend: () => store.tend(),
       runs: (which) => life.pass(store.runs(which)),
       load: (run) => life.pass(store.load(run)),
       events: (query) => life.pass(store.events(query)),

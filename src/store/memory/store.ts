@@ -104,6 +104,7 @@ export function openMemoryStore(): Store {
       });
       return isWritten ? ok(undefined) : err("ownership-lost");
     },
+    tend() {},
     async runs(which) {
       const rows = [...runs.values()].map(({ row }) => row);
       if (which === undefined) return rows;

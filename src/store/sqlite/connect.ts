@@ -23,6 +23,8 @@ export interface SqliteOptions {
   /** Which batches are written by a thread of their own. */
   readonly aside?: Aside;
   readonly durability?: Durability;
+  /** Pages of log after which it is folded back into the database, as soon as nobody waits for anything. */
+  readonly foldAfter?: number;
   /** Readers change nothing, not even the schema. */
   readonly readOnly?: boolean;
 }
@@ -30,8 +32,10 @@ export interface SqliteOptions {
 const BUSY_MS = 5_000;
 /** The first SQLite without the write-ahead-log reset bug: older ones may lose a commit. */
 const SQLITE_MIN = [3, 51, 3] as const;
-/** Pages of log after which it is folded back into the database: bounds its size at about 16 MB. */
-export const CHECKPOINT_PAGES = 4_000;
+/** About 16 MB. */
+export const FOLD_AFTER = 4_000;
+/** After so many it is folded within a commit, whoever waits for that: there was no better moment. */
+const FOLD_AT_ONCE = 2 * FOLD_AFTER;
 /** A reader that stays keeps the log from being folded back. Once it has gone, the log is cut to this again. */
 const LOG_BYTES_MAX = 32 * 2 ** 20;
 
@@ -68,7 +72,7 @@ function prepareToWrite(db: DatabaseSync, durability: Durability): void {
   db.exec(`pragma busy_timeout = ${BUSY_MS}`);
   db.exec("pragma journal_mode = wal");
   db.exec(`pragma synchronous = ${durability === "full" ? "full" : "normal"}`);
-  db.exec(`pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  db.exec(`pragma wal_autocheckpoint = ${FOLD_AT_ONCE}`);
   db.exec(`pragma journal_size_limit = ${LOG_BYTES_MAX}`);
 }
 

@@ -66,3 +66,41 @@ test("where the log cannot be made longer, everything else goes on", () => {
   }
   expect(existsSync(`${file}-elsewhere-wal`)).toBe(false);
 });
+
+test("a log that has become long is folded back into the database, and begins anew", () => {
+  const file = newFile();
+  using db = database(file);
+  using room = new LogRoom(db, file, 100);
+  const insert = db.prepare("insert into note (text) values (?)");
+  let folded = 0;
+  for (let no = 0; no < 400; no++) {
+    insert.run("x".repeat(3_000));
+    const before = positionOf(db);
+    room.keep();
+    const { log, checkpointed } = db.prepare("pragma wal_checkpoint(noop)").get() as Record<string, number>;
+    if (log === checkpointed) folded++;
+    expect(before).toBeLessThan(150);
+  }
+  expect(folded).toBeGreaterThan(5);
+  expect(pagesIn(file)).toBeLessThan(160);
+  expect(db.prepare("select count(*) as count from note").get()).toEqual({ count: 400 });
+});
+
+test("while somebody reads, it is not folded, and everything else goes on", () => {
+  const file = newFile();
+  using db = database(file);
+  using reader = database(file);
+  using room = new LogRoom(db, file, 20);
+  reader.exec("begin; select * from note");
+  for (let no = 0; no < 100; no++) {
+    db.prepare("insert into note (text) values (?)").run("x".repeat(3_000));
+    room.keep();
+  }
+  expect(positionOf(db)).toBeGreaterThan(100);
+  reader.exec("commit");
+  for (let no = 0; no < 10; no++) {
+    db.prepare("insert into note (text) values (?)").run("x");
+    room.keep();
+  }
+  expect(positionOf(db)).toBeLessThan(40);
+});

@@ -1,6 +1,7 @@
 /**
  * Keeps room in the write-ahead log ahead of what is written. Making a file longer costs the disk a second trip for every commit
- * (0.38 against 0.20 milliseconds, measured); what is there already is simply written over.
+ * (0.38 against 0.20 milliseconds, measured); what is there already is simply written over. And folds a log that has become long back
+ * into the database, which takes many times as long as a commit: SQLite would do it within one.
  */
 import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
@@ -14,30 +15,35 @@ const STEP = 256;
 const LEFT_MIN = 64;
 /** Few commits change more pages than this. One that does makes the file longer, as it would have anyway. */
 const COMMIT_PAGES = 16;
+/** While somebody reads and keeps the log from being folded, it is not tried again after every commit. */
+const SURE_MIN = 4;
 
 export class LogRoom implements Disposable {
   readonly #db: DatabaseSync;
   readonly #path: string;
   readonly #position: StatementSync;
-  readonly #pagesMax: number;
+  readonly #fold: StatementSync;
+  readonly #foldAfter: number;
   #descriptor: number | undefined;
   /** Commits for which there is room in any case. */
   #sure = 0;
 
-  /** `pagesMax`: where the log begins anew. */
-  constructor(db: DatabaseSync, file: string, pagesMax: number) {
+  /** After `foldAfter` pages the log is folded back, and begins anew. */
+  constructor(db: DatabaseSync, file: string, foldAfter: number) {
     this.#db = db;
     this.#path = `${file}-wal`;
-    this.#pagesMax = pagesMax;
+    this.#foldAfter = foldAfter;
     this.#position = db.prepare("pragma wal_checkpoint(noop)");
+    this.#fold = db.prepare("pragma wal_checkpoint(passive)");
   }
 
   /** To be called after each commit. */
   keep(): void {
     if (--this.#sure >= 0) return;
     try {
+      if (this.#written() >= this.#foldAfter) this.#fold.get();
       if (this.#left() < LEFT_MIN) this.#grow();
-      this.#sure = Math.max(1, Math.floor(this.#left() / COMMIT_PAGES));
+      this.#sure = Math.max(SURE_MIN, Math.floor(this.#left() / COMMIT_PAGES));
     } catch (error) {
       // The disk may be full: it is only slower without. Whether it can still be trusted is not for us to say.
       this.#sure = Number.POSITIVE_INFINITY;
@@ -51,9 +57,15 @@ export class LogRoom implements Disposable {
     this.#sure = Number.POSITIVE_INFINITY;
   }
 
+  /** Pages of the log that have not been folded back. When all have been, the next one stands at its beginning again. */
+  #written(): number {
+    const { log, checkpointed } = this.#position.get() as { log: number; checkpointed: number };
+    return log === checkpointed ? 0 : log;
+  }
+
+  /** Pages for which there is room before it is folded. */
   #left(): number {
-    const { log } = this.#position.get() as { log: number };
-    return this.#pages() - log;
+    return Math.min(this.#pages(), this.#foldAfter) - this.#written();
   }
 
   #pages(): number {
@@ -67,7 +79,7 @@ export class LogRoom implements Disposable {
     this.#db.exec("begin immediate");
     try {
       const pages = this.#pages();
-      const wanted = Math.min(pages + STEP, Math.max(pages, this.#pagesMax));
+      const wanted = Math.min(pages + STEP, Math.max(pages, this.#foldAfter));
       const zeros = ZEROS.subarray(0, (wanted - pages) * FRAME_BYTES);
       writeSync(this.#descriptor as number, zeros, 0, zeros.length, HEADER_BYTES + pages * FRAME_BYTES);
     } finally {

@@ -5,7 +5,7 @@ import { err, ok } from "../../std/result.ts";
 import type { Store } from "../store.ts";
 import { Turns } from "../turns.ts";
 import { audit } from "./audit.ts";
-import { CHECKPOINT_PAGES, connect, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
+import { connect, FOLD_AFTER, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { LogRoom } from "./log-room.ts";
@@ -67,8 +67,9 @@ interface Parts {
 
 function storeOn({ db, file, source, registers, target, options }: Parts): Store {
   const inTransaction = transactions(db);
-  const writer = new Writer({ file, durability: options.durability ?? "full" }, options.aside);
-  const room = target === undefined || file === ":memory:" ? undefined : new LogRoom(db, file, CHECKPOINT_PAGES);
+  const { durability = "full", foldAfter = FOLD_AFTER } = options;
+  const writer = new Writer({ file, durability, foldAfter }, options.aside);
+  const room = target === undefined || file === ":memory:" ? undefined : new LogRoom(db, file, foldAfter);
   let failure: Error | undefined;
   const turns = new Turns();
   /** There may be many rows, so that a table is whole is found out once. */
@@ -113,16 +114,13 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       failure = asUserError(error, file, "STORE_FAILED") as Error;
     }
   };
-  const commitHere = (sheet: Sheet): boolean => {
-    const isWritten = turns.next(sheet.epoch, () =>
+  const commitHere = (sheet: Sheet): boolean =>
+    turns.next(sheet.epoch, () =>
       writeNow(
         (all) => writeSheet(all, sheet),
         (written) => written,
       ),
     );
-    keepRoom();
-    return isWritten;
-  };
   const commitAside = async (sheet: Sheet): Promise<boolean> => {
     if (failure !== undefined) throw failure;
     const answer = await writer.write(sheet);
@@ -157,6 +155,10 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       const sheet = sheetOf(batch);
       const isWritten = goesAside(sheet) ? await commitAside(sheet) : commitHere(sheet);
       return isWritten ? ok(undefined) : err("ownership-lost");
+    },
+    tend() {
+      // While the thread writes it sees to this itself, between two batches.
+      if (!writer.busy && failure === undefined) keepRoom();
     },
     async runs(which) {
       return plainly(() => readRuns(source, which));

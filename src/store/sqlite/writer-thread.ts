@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { UserError } from "../../domain/errors.ts";
 import { Turns } from "../turns.ts";
-import { CHECKPOINT_PAGES, connectBeside } from "./connect.ts";
+import { connectBeside } from "./connect.ts";
 import { asUserError, isOfDisk } from "./failure.ts";
 import { LogRoom } from "./log-room.ts";
 import { unpack } from "./packing.ts";
@@ -11,11 +11,11 @@ import { targetOn, transactions } from "./target.ts";
 import { writeSheet } from "./write.ts";
 import type { FromWriter, PackedSheet, ToWriter, WriterData, WriterFailure } from "./writer.ts";
 
-const { file, durability } = workerData as WriterData;
+const { file, durability, foldAfter } = workerData as WriterData;
 const db = connectBeside(file, durability);
 const target = targetOn(db);
 const inTransaction = transactions(db);
-const room = new LogRoom(db, file, CHECKPOINT_PAGES);
+const room = new LogRoom(db, file, foldAfter);
 let failure: WriterFailure | undefined;
 const turns = new Turns();
 

@@ -73,7 +73,8 @@ test("a thread that cannot even begin is told of, and the store is not used agai
 });
 
 test("a thread is begun for a very long batch, or when there are several long ones, and for nothing less", () => {
-  const writer = () => new Writer({ file: ":memory:", durability: "full" }, { from: 100, atOnce: 1_000, after: 2 });
+  const data = { file: ":memory:", durability: "full", foldAfter: 100 } as const;
+  const writer = () => new Writer(data, { from: 100, atOnce: 1_000, after: 2 });
   expect([99, 100, 99, 100, 100].map((rows) => writer().takes(rows))).toEqual([false, false, false, false, false]);
   const one = writer();
   expect([99, 100, 99, 100, 100].map((rows) => one.takes(rows))).toEqual([false, false, false, false, true]);

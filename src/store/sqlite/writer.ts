@@ -15,6 +15,7 @@ import type { Sheet } from "./sheet.ts";
 export interface WriterData {
   readonly file: string;
   readonly durability: Durability;
+  readonly foldAfter: number;
 }
 /** Nothing: close the file, and end. */
 export type ToWriter = PackedSheet | null;
