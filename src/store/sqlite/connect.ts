@@ -52,7 +52,6 @@ export function connect(file: string, { durability = "full", readOnly = false }:
       migrate(db, file);
     }
     refuseNewer(db, file);
-    db.exec("pragma foreign_keys = off");
     return db;
   } catch (error) {
     db.close();
@@ -64,7 +63,6 @@ export function connect(file: string, { durability = "full", readOnly = false }:
 export function connectBeside(file: string, durability: Durability): DatabaseSync {
   const db = openDatabase(file, false);
   prepareToWrite(db, durability);
-  db.exec("pragma foreign_keys = off");
   return db;
 }
 
@@ -79,7 +77,7 @@ function prepareToWrite(db: DatabaseSync, durability: Durability): void {
 function openDatabase(file: string, readOnly: boolean): DatabaseSync {
   try {
     if (!readOnly && file !== ":memory:") mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const db = new DatabaseSync(file, { readOnly });
+    const db = new DatabaseSync(file, { readOnly, enableForeignKeyConstraints: false });
     if (!readOnly && file !== ":memory:") chmodSync(file, 0o600);
     return db;
   } catch (error) {

@@ -102,3 +102,22 @@ describe("a file from before runs could be forgotten", () => {
     expect([await store.check(), await replayAll(store)]).toEqual([[], []]);
   });
 });
+
+test.each([1, 3, 4])(
+  "what schema %i let nobody write, nobody can write when it is brought up to date",
+  async (schema) => {
+    const { file, seen } = await oldFile(schema);
+    await using store = openSqliteStore(file);
+    expect(await everything(store)).toEqual(seen);
+    expect([await store.check(), await replayAll(store)]).toEqual([[], []]);
+    using db = new DatabaseSync(file);
+    const refused = [
+      "update run set state = 'going'",
+      "update run set state = 'finished', outcome = 'lost', ended_at = 1",
+      "update run set cancelling = 2",
+      "update run set state = 'finished', ended_at = 1",
+      "insert into session (id, profile, state, joined_at, seen_at, losses) values ('a', '{}', 'asleep', 1, 1, 0)",
+    ];
+    for (const sql of refused) expect(() => db.exec(sql), sql).toThrow("CHECK constraint failed");
+  },
+);

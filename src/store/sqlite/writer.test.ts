@@ -65,11 +65,23 @@ test("a thread that cannot even begin is told of, and the store is not used agai
   const epoch = await acquired(store);
   const scribe = new Scribe();
   scribe.submit(tasks);
-  rmSync(file);
-  rmSync(`${file}-wal`);
-  rmSync(`${file}-shm`);
+  for (const part of ["", "-wal", "-shm"]) rmSync(`${file}${part}`);
   await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
   await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+});
+
+test("a store whose thread has died can be closed, however long ago that was", async () => {
+  const file = newFile();
+  const store = openSqliteStore(file, { aside: ALWAYS });
+  const epoch = await acquired(store);
+  const gone = Promise.withResolvers<void>();
+  process.once("worker", (thread) => thread.once("exit", () => gone.resolve()));
+  for (const part of ["", "-wal", "-shm"]) rmSync(`${file}${part}`);
+  const scribe = new Scribe();
+  scribe.submit(tasks);
+  await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  await gone.promise;
+  await store[Symbol.asyncDispose]();
 });
 
 test("a thread is begun for a very long batch, or when there are several long ones, and for nothing less", () => {

@@ -51,6 +51,8 @@ export class Writer implements AsyncDisposable {
   readonly #waiting: Waiting[] = [];
   #idle: (() => void)[] = [];
   #thread: Worker | undefined;
+  /** Why the thread is not there any more. */
+  #ended: FromWriter | undefined;
 
   constructor(data: WriterData, aside: Aside = ASIDE) {
     this.#data = data;
@@ -82,6 +84,7 @@ export class Writer implements AsyncDisposable {
 
   /** What became of it. Batches are written in the order in which they come. */
   write(sheet: Sheet): Promise<FromWriter> {
+    if (this.#ended !== undefined) return Promise.resolve(this.#ended);
     this.#thread ??= this.#start();
     const thread = this.#thread;
     // The program stays for as long as something is being written, and no longer.
@@ -94,7 +97,8 @@ export class Writer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const thread = this.#thread;
-    if (thread === undefined) return;
+    // Whoever has ended does not say so again.
+    if (thread === undefined || this.#ended !== undefined) return;
     const gone = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
     thread.ref();
     thread.postMessage(null satisfies ToWriter);
@@ -121,6 +125,7 @@ export class Writer implements AsyncDisposable {
   /** Whatever it was at may be written or not. */
   #end(why: string): void {
     const message = `${this.#data.file}: the thread that writes is gone: ${why}`;
-    while (this.busy) this.#hear({ failed: { code: "STORE_FAILED", message, ofDisk: true } });
+    this.#ended ??= { failed: { code: "STORE_FAILED", message, ofDisk: true } };
+    while (this.busy) this.#hear(this.#ended);
   }
 }
