@@ -52,12 +52,17 @@ export function settingsTable(settings: Readonly<Record<string, unknown>>, versi
   return { title: "**Settings** that are not the defaults.", head: ["", "settings"], rows };
 }
 
-/** One goal for the middle and one for the slowest of a hundred, for each peer that took part. */
-export function belowEach(what: string, ours: string, { latencies }: Latencies): readonly Goal[] {
+/** One goal for the middle and one for the slowest of a hundred, for each peer that took part and is not only shown. */
+export function belowEach(
+  what: string,
+  ours: string,
+  { latencies }: Latencies,
+  shown: readonly string[] = [],
+): readonly Goal[] {
   const own = latencies[ours];
   if (own === undefined || "skipped" in own) return [];
   return Object.entries(latencies).flatMap(([name, each]) =>
-    name === ours || "skipped" in each
+    name === ours || shown.includes(name) || "skipped" in each
       ? []
       : [
           atMost(`${what}, p50: ${ours} ÷ ${name}`, round(own.p50 / each.p50), 1),

@@ -1,5 +1,5 @@
 /** A plan in a file: read, judged, and ready to be run. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { UserError } from "../domain/errors.ts";
@@ -41,7 +41,7 @@ export const planJsonSchema = planSchema;
 export async function loadPlan(file: string, options: LoadOptions): Promise<LoadedPlan> {
   const { plan, diagnostics, bytes } = await checkPlan(file, options);
   if (plan === undefined) throw invalid(options.name ?? nameOf(file), diagnostics);
-  const digest = createHash("sha256").update(bytes).digest("hex");
+  const digest = hash("sha256", bytes);
   return { plan, file, directory: dirname(file), digest, warnings: diagnostics };
 }
 

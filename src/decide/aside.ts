@@ -14,6 +14,7 @@ export class Pauses {
   /** What is on hold now. `runOf` gives the runs that are known here. Gives what has changed. */
   set(pauses: ReadonlyMap<string, Pause>, runOf: (no: RunNo) => Run | undefined): readonly PauseScope[] {
     const before = this.#pauses;
+    if (before.size + pauses.size === 0) return [];
     this.#pauses = new Map(pauses);
     this.#tasks.clear();
     for (const pause of pauses.values()) {

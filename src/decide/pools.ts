@@ -61,7 +61,8 @@ export class Pools {
     const named = new Set([LOCAL_POOL]);
     for (const { spec } of run.tasks) if (spec.pool !== undefined) named.add(spec.pool);
     this.#commons.pauses.set(this.#world.pauses, (no) => this.#world.run(no));
-    const lines = new Map(Array.from(named, (pool) => [pool, this.#open(pool)]));
+    const lines = new Map<string, Dispatcher>();
+    for (const pool of named) lines.set(pool, this.#open(pool));
     this.#linesOf.set(run.no, lines);
     for (const line of lines.values()) line.admit(run, history);
     this.#queued += queuedIn([run]);
@@ -137,14 +138,13 @@ export class Pools {
     for (const line of this.#lines.values()) line.pressure = pressure;
   }
 
-  *age(now: Instant): Iterable<Notice> {
-    for (const line of this.#lines.values()) yield* line.age(now);
+  age(now: Instant): readonly Notice[] {
+    return this.#ofLines((line) => line.age(now));
   }
 
   /** What was noticed, and who has to wait for what, since the last time. */
-  *takeNotices(now: Instant): Iterable<Notice> {
-    for (const line of this.#lines.values()) yield* line.takeNotices();
-    yield* this.#waits.take(now);
+  takeNotices(now: Instant): readonly Notice[] {
+    return [...this.#ofLines((line) => line.takeNotices()), ...this.#waits.take(now)];
   }
 
   *held(): Iterable<Holding> {
@@ -171,6 +171,12 @@ export class Pools {
         ?.values()
         .some((line) => line.canMove(run)) === true
     );
+  }
+
+  #ofLines(noticesOf: (line: Dispatcher) => readonly Notice[]): readonly Notice[] {
+    const all: Notice[] = [];
+    for (const line of this.#lines.values()) for (const notice of noticesOf(line)) all.push(notice);
+    return all;
   }
 
   /** The dispatcher of a pool that there is from now on. */

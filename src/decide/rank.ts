@@ -4,6 +4,7 @@ import { taskNo } from "../domain/graph.ts";
 
 /** Ranks by task number, in the unit of the estimates; in hops when there is none. */
 export function upwardRanks(graph: Graph, costs: Float64Array): Float64Array {
+  if (graph.edges === 0) return costs.slice();
   const ranks = new Float64Array(graph.size);
   let rank = 0;
   const lengthen = (need: TaskNo): void => {

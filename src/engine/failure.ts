@@ -28,10 +28,24 @@ export class Failure {
 
   /** The promise, unless everything fails before it is kept. */
   orFail<T>(promise: Promise<T>): Promise<T> {
+    return this.promiseOf((keep, refuse) => void promise.then(keep, refuse));
+  }
+
+  /** A promise that `begin` sees to, unless everything fails before it is kept. */
+  promiseOf<T>(begin: (keep: (value: T) => void, refuse: (error: unknown) => void) => void): Promise<T> {
     if (this.#happened) return this.promise;
     return new Promise<T>((resolve, reject) => {
       this.#waiting.add(reject);
-      promise.then(resolve, reject).finally(() => this.#waiting.delete(reject));
+      begin(
+        (value) => {
+          this.#waiting.delete(reject);
+          resolve(value);
+        },
+        (error) => {
+          this.#waiting.delete(reject);
+          reject(error);
+        },
+      );
     });
   }
 }

@@ -182,19 +182,18 @@ export class Floor {
 
   /** Runs `change` in the next turn; kept once what it did is durable. */
   durably<T>(change: (turn: Turn) => T): Promise<T> {
-    const done = new Promise<T>((resolve, reject) => {
+    return this.#failure.promiseOf((keep, refuse) =>
       this.take((turn) => {
         try {
           const result = change(turn);
-          this.#outbox.answer(() => resolve(result));
+          this.#outbox.answer(() => keep(result));
         } catch (error) {
           // What a caller got wrong is the caller's: the turn goes on. A refusal may have left a trace, which comes first.
           if (!(error instanceof UserError)) throw error;
-          this.#outbox.answer(() => reject(error));
+          this.#outbox.answer(() => refuse(error));
         }
-      });
-    });
-    return this.#failure.orFail(done);
+      }),
+    );
   }
 
   /** The run is to be judged in this turn, or the next. */

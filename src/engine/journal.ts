@@ -15,8 +15,8 @@ import type { Run, RunNo } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Change, World } from "../domain/world.ts";
-import { toRunRow, toTaskRow } from "../store/rows.ts";
-import type { Batch, Epoch, Remembered } from "../store/store.ts";
+import { type RunRow, toRunRow, toTaskRow } from "../store/rows.ts";
+import type { Batch, Epoch, Remembered, TaskWrite } from "../store/store.ts";
 
 type Taught = Batch["lessons"][number];
 
@@ -32,17 +32,18 @@ export class Journal {
   #events: Event[] = [];
   /** What the last event has moved: empty between two of them. */
   readonly #changes: Change[] = [];
-  #runs = new Set<RunNo>();
+  #submitted: RunSubmitted[] = [];
+  readonly #runs = new Set<RunNo>();
   /** Tasks to write, with the version the store has of them. */
-  #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
+  readonly #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
   #requestsDone: number[] = [];
   #lessons: Taught[] = [];
   /** What large runs have taught: it is not to hold up the news that they have ended, so it is put together and written after that. */
   #lateLessons: (() => Taught)[] = [];
   #urgent = false;
-  #edited = new Map<Task, Run>();
-  #sessions = new Set<WorkerId>();
-  #pauses = new Set<string>();
+  readonly #edited = new Map<Task, Run>();
+  readonly #sessions = new Set<WorkerId>();
+  readonly #pauses = new Set<string>();
   #answers: Remembered[] = [];
 
   /** `observe` is told every change as it happens, in order. */
@@ -68,7 +69,9 @@ export class Journal {
     this.#runs.add(run);
     if (news.kind === "run_finished")
       for (const key of pausesOf(this.#world.pauses.values(), run)) this.#pauses.add(key);
-    this.#add({ ...news, seq: this.#world.seq + 1, at, run });
+    const event = { ...news, seq: this.#world.seq + 1, at, run };
+    if (event.kind === "run_submitted") this.#submitted.push(event);
+    this.#add(event);
   }
 
   ofTask(run: Run, task: Task, news: TaskNews, at: Instant): void {
@@ -108,22 +111,16 @@ export class Journal {
 
   /** Everything since the last call, as one batch. */
   take(epoch: Epoch): Batch {
-    const submitted = this.#events.filter((event): event is RunSubmitted => event.kind === "run_submitted");
-    // A new run is written as it begins; only what has become of it since needs more.
-    const isNew = new Set(submitted.map(({ run }) => run));
-    const isChanged = ({ no, status, cancelling }: Run): boolean =>
-      !isNew.has(no) || status.state !== "active" || cancelling;
     const late = this.#events.some(({ kind }) => kind === "run_finished") ? [] : this.#lateLessons;
     for (const teach of late) this.#lessons.push(teach());
+    const tasks: TaskWrite[] = [];
+    for (const [task, { run, replaces }] of this.#tasks) tasks.push({ row: toTaskRow(run, task), replaces });
     const batch: Batch = {
       epoch,
       events: this.#events,
-      submitted,
-      runs: [...this.#runs]
-        .flatMap((no) => this.#world.run(no) ?? [])
-        .filter(isChanged)
-        .map(toRunRow),
-      tasks: Array.from(this.#tasks, ([task, { run, replaces }]) => ({ row: toTaskRow(run, task), replaces })),
+      submitted: this.#submitted,
+      runs: this.#changedRuns(),
+      tasks,
       requestsDone: this.#requestsDone,
       lessons: this.#lessons.filter(({ lessons }) => lessons.length > 0),
       edited: Array.from(this.#edited, ([{ no, spec }, run]) => ({ run: run.no, task: no, spec })),
@@ -131,12 +128,24 @@ export class Journal {
       pauses: Array.from(this.#pauses, (key) => ({ key, pause: this.#world.pauses.get(key) })),
       answers: this.#answers,
     };
-    [this.#events, this.#requestsDone, this.#urgent] = [[], [], false];
+    [this.#events, this.#submitted, this.#requestsDone, this.#answers] = [[], [], [], []];
     this.#lessons = [];
     if (late === this.#lateLessons) this.#lateLessons = [];
-    [this.#runs, this.#tasks] = [new Set(), new Map()];
-    [this.#edited, this.#sessions, this.#pauses, this.#answers] = [new Map(), new Set(), new Set(), []];
+    this.#urgent = false;
+    for (const each of [this.#runs, this.#tasks, this.#edited, this.#sessions, this.#pauses]) each.clear();
     return batch;
+  }
+
+  /** A new run is written as it begins; only what has become of it since needs more. */
+  #changedRuns(): readonly RunRow[] {
+    const rows: RunRow[] = [];
+    const fresh = new Set(this.#submitted.map(({ run }) => run));
+    for (const no of this.#runs) {
+      const run = this.#world.run(no);
+      if (run === undefined) continue;
+      if (!fresh.has(no) || run.status.state !== "active" || run.cancelling) rows.push(toRunRow(run));
+    }
+    return rows;
   }
 
   #add(event: Event): void {

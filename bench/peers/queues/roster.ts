@@ -65,7 +65,9 @@ const sqlite = (name: string): QueuePeer => ({
   graphs: false,
   slow: true,
 });
-export const PLAINJOB = sqlite("plainjob");
+export const PLAINJOB: QueuePeer = { ...sqlite("plainjob"), mode: "calm" };
+/** Shown for comparison: a system that is polled a thousand times a second is not idle. */
+export const PLAINJOB_BUSY: QueuePeer = { ...PLAINJOB, name: "plainjob, polled every ms", mode: "busy" };
 export const LITEQUE = sqlite("liteque");
 
 /** Those that were looked at and cannot take part at all. */

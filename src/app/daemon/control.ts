@@ -1,5 +1,5 @@
 /** The part of the service that people use: submit, put on hold, let go, drain, cancel, try again, put back, approve, change. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { basename, isAbsolute } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import { scopeKey } from "../../domain/pause.ts";
@@ -91,7 +91,7 @@ async function submit({ scheduler }: Parts, { text, file, directory, key }: Subm
   }
   const bytes = Buffer.from(text);
   const plan = await readPlan(bytes, basename(file));
-  const digest = createHash("sha256").update(bytes).digest("hex");
+  const digest = hash("sha256", bytes);
   const manifest = await manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
   const run = await engine.submit(manifest, plan.tasks, kept);
   return { run: run.manifest.id, tasks: run.tasks.length, repeated: false };
