@@ -14,7 +14,7 @@ import { HEARTBEAT_INTERVAL, LEASE_TTL, NO_TOKEN } from "../domain/lease.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";
-import { earliest, type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
+import { earliest, type Instant, instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import { type Change, World } from "../domain/world.ts";
 import { Attempts } from "./attempts.ts";
 import { Desk } from "./desk.ts";
@@ -77,8 +77,9 @@ export class Floor {
   #hasMore = false;
   #keepAt: Instant | undefined;
   #lazySince: Instant | undefined;
-  /** When the next turn is due. */
+  /** When the next turn is due. Not looked at between turns that follow each other without a pause. */
   #due: Instant | undefined;
+  #turnedAt = instant(0);
 
   constructor(deps: FloorDeps) {
     const { options, clock } = deps;
@@ -294,8 +295,10 @@ export class Floor {
   #decide(turn: Turn): void {
     const inbox = this.#inbox;
     this.#inbox = [];
-    // Woken long after it should have been: the machine has slept, or its clock was set forward.
-    if (this.#due !== undefined && turn.now > later(this.#due, SLEPT)) this.#lookout.forgive(turn);
+    // Woken long after it should have been, and after the last turn: the machine has slept, or its clock was set forward.
+    const expected = this.#due !== undefined && this.#due < this.#turnedAt ? this.#turnedAt : this.#due;
+    if (expected !== undefined && turn.now > later(expected, SLEPT)) this.#lookout.forgive(turn);
+    this.#turnedAt = turn.now;
     for (const input of inbox) input(turn);
     this.#keep(turn);
     this.#feelPressure();

@@ -30,7 +30,7 @@ export class Journal {
   readonly #world: World;
   readonly #observe: (change: Change) => void;
   #events: Event[] = [];
-  /** What the last event has moved: empty between two of them. */
+  /** What the last event has moved. */
   readonly #changes: Change[] = [];
   #submitted: RunSubmitted[] = [];
   readonly #runs = new Set<RunNo>();
@@ -70,8 +70,8 @@ export class Journal {
     if (news.kind === "run_finished")
       for (const key of pausesOf(this.#world.pauses.values(), run)) this.#pauses.add(key);
     const event = { ...news, seq: this.#world.seq + 1, at, run };
-    if (event.kind === "run_submitted") this.#submitted.push(event);
     this.#add(event);
+    if (event.kind === "run_submitted") this.#submitted.push(event);
   }
 
   ofTask(run: Run, task: Task, news: TaskNews, at: Instant): void {
@@ -150,10 +150,10 @@ export class Journal {
 
   #add(event: Event): void {
     const changes = this.#changes;
+    changes.length = 0;
     reduce(this.#world, event, changes);
     this.#events.push(event);
     if (!LAZY.has(event.kind)) this.#urgent = true;
     for (const change of changes) this.#observe(change);
-    changes.length = 0;
   }
 }

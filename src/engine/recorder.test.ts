@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { task } from "../../test/rig/builders.ts";
+import { manifest, task } from "../../test/rig/builders.ts";
 import { type GatedRig, gatedRig } from "../../test/rig/gated.ts";
 import { find, openRig, statesOf } from "../../test/rig/rig.ts";
+import { profile } from "../../test/rig/sessions.ts";
 import { LEASE_TTL } from "../domain/lease.ts";
 import { millis, minutes, seconds } from "../domain/time.ts";
 import { openMemoryStore } from "../store/memory/store.ts";
@@ -11,12 +12,29 @@ const many = (count: number) => Array.from({ length: count }, (_, at) => task(`t
 test("what nobody has to wait for is left until what was decided has gone out", async () => {
   const order: string[] = [];
   const store = openMemoryStore();
-  const tend = (): void => void order.push(`tended after ${rig.machine.started.length}`);
+  const tend = (): void => void order.push(`tended after ${rig.machine.started.join(" ")}`);
   const rig = await openRig({ workers: 1, store: { ...store, tend } });
-  await rig.submit([task("a"), task("b")]);
+  void rig.engine.submit(manifest(), [task("a"), task("b")]).then(() => order.push("submitted"));
+  await rig.clock.settle();
   rig.machine.at("a").succeeds();
   await rig.clock.settle();
-  expect(order).toEqual(["tended after 1", "tended after 2"]);
+  expect(order).toEqual(["submitted", "tended after a", "tended after a b"]);
+});
+
+test("where somebody always waits, the store is tended all the same", async () => {
+  let tended = 0;
+  const store = openMemoryStore();
+  const rig = await openRig({ workers: 1, store: { ...store, tend: () => void tended++ } });
+  await rig.submit(many(200));
+  tended = 0;
+  // The next thing is asked for before what was told has been heard.
+  rig.engine.listen(() => {
+    for (const process of rig.machine.processes) if (process.alive) process.succeeds();
+    void rig.engine.reception.join(profile("s1"));
+  });
+  rig.machine.at("t0").succeeds();
+  await rig.clock.settle();
+  expect(tended).toBeGreaterThan(5);
 });
 
 describe("while the store is at work", () => {

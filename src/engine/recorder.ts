@@ -1,5 +1,6 @@
 /** Brings what turns have decided to the store, one batch after the other, and tells everybody concerned once it is durable. */
 import { UserError } from "../domain/errors.ts";
+import type { Clock } from "../effects/clock.ts";
 import type { Epoch, Store } from "../store/store.ts";
 import type { Journal } from "./journal.ts";
 import type { Outbox } from "./outbox.ts";
@@ -9,6 +10,7 @@ export interface RecorderDeps {
   readonly epoch: Epoch;
   readonly journal: Journal;
   readonly outbox: Outbox;
+  readonly clock: Pick<Clock, "soon">;
   /** How many tasks are enough for a batch, while others are being written. */
   readonly batchMax: number;
   /** Everything that was handed over is durable, and everybody was told. */
@@ -25,12 +27,15 @@ interface Handed {
 
 /** So many batches the store has at most: one that it writes, and one that is there when it has written that. */
 export const UNWRITTEN_MAX = 2;
+const UNTENDED_MAX = 16;
 
 export class Recorder {
   readonly #deps: RecorderDeps;
   /** Batches that are not durable yet, or of which not everybody was told. */
   readonly #handed: Handed[] = [];
   #unwritten = 0;
+  /** Batches of which everybody was told since the store was last tended. */
+  #untended = 0;
   /** Kept when everything that was handed over is done with, or has failed. */
   #following: Promise<void> | undefined;
 
@@ -83,9 +88,19 @@ export class Recorder {
       // The store goes on with what was decided meanwhile before anybody hears of this: that takes as long again.
       if (journal.urgent && (this.#unwritten === 0 || this.#isLong)) this.#handOver();
       await next.tell();
-      this.#deps.store.tend();
       this.#handed.shift();
+      this.#untended++;
+      this.#deps.clock.soon(() => this.#tend());
     }
+  }
+
+  /** When whoever was told has it, and nobody waits for anything; but not too seldom where somebody always does. */
+  #tend(): void {
+    const { journal, store } = this.#deps;
+    const isWaitedFor = this.#handed.length > 0 || journal.urgent;
+    if (this.#untended === 0 || (isWaitedFor && this.#untended < UNTENDED_MAX)) return;
+    this.#untended = 0;
+    store.tend();
   }
 
   #handOver(): void {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { task } from "../../test/rig/builders.ts";
 import { find, openRig, type Rig, statesOf } from "../../test/rig/rig.ts";
 import {
   agentTask,
@@ -307,6 +308,22 @@ describe("a machine that slept", () => {
     const said = refusal(rig.engine.reception.report(proofOf(granted), DONE));
     await rig.clock.sleep(hours(1));
     expect([await said, statesOf(run)]).toEqual(["not refused", { a: "succeeded" }]);
+  });
+
+  test("is not one that has been busy without a pause: who is silent meanwhile loses what it holds", async () => {
+    const rig = await openRig({ workers: 1 });
+    const run = await rig.submit([agentTask("a"), ...Array.from({ length: 1_000 }, (_, at) => task(`t${at}`))]);
+    await join(rig, "s1", { ttl: seconds(60) });
+    await claimed(rig, "s1");
+    // Each end is heard before anybody could have looked when something is due.
+    rig.engine.listen(() => {
+      rig.clock.spend(millis(100));
+      for (const process of rig.machine.processes) if (process.alive) process.succeeds();
+    });
+    rig.machine.at("t0").succeeds();
+    await rig.clock.settle();
+    expect(run.counts.succeeded).toBe(1_000);
+    expect([await count(rig, run, "a", "expired"), statesOf(run)["a"]]).toEqual([1, "ready"]);
   });
 
   test("does not forgive who is simply late", async () => {

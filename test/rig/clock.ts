@@ -59,6 +59,11 @@ export class ManualClock implements Clock {
     await this.advance(0);
   }
 
+  /** Time passes because something takes so long. */
+  spend(span: Millis): void {
+    this.#now = later(this.#now, span);
+  }
+
   /** Runs what was asked to run soon and every promise that follows from it, until nothing is left. No time passes. */
   async settle(): Promise<void> {
     await drainPromises();

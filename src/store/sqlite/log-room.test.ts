@@ -86,6 +86,22 @@ test("a log that has become long is folded back into the database, and begins an
   expect(db.prepare("select count(*) as count from note").get()).toEqual({ count: 400 });
 });
 
+test("however large commits are, it is folded before SQLite would do it within one", () => {
+  const file = newFile();
+  using db = database(file);
+  using room = new LogRoom(db, file, 1_000);
+  const insert = db.prepare("insert into note (text) values (?)");
+  let most = 0;
+  for (let no = 0; no < 300; no++) {
+    db.exec("begin");
+    for (let page = 0; page < 60; page++) insert.run("x".repeat(3_900));
+    db.exec("commit");
+    most = Math.max(most, positionOf(db));
+    room.keep();
+  }
+  expect(most).toBeLessThan(2_000);
+});
+
 test("while somebody reads, it is not folded, and everything else goes on", () => {
   const file = newFile();
   using db = database(file);

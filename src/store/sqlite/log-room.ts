@@ -15,8 +15,9 @@ const STEP = 256;
 const LEFT_MIN = 64;
 /** Few commits change more pages than this. One that does makes the file longer, as it would have anyway. */
 const COMMIT_PAGES = 16;
-/** While somebody reads and keeps the log from being folded, it is not tried again after every commit. */
-const SURE_MIN = 4;
+/** How often it may be called before it looks again, and when that has failed. */
+const CALLS_MAX = 16;
+const CALLS_AFTER_FAILURE = 1_000;
 
 export class LogRoom implements Disposable {
   readonly #db: DatabaseSync;
@@ -25,8 +26,11 @@ export class LogRoom implements Disposable {
   readonly #fold: StatementSync;
   readonly #foldAfter: number;
   #descriptor: number | undefined;
-  /** Commits for which there is room in any case. */
-  #sure = 0;
+  /** How often it was called since it last looked, and when it looks again. */
+  #calls = 0;
+  #lookAt = 0;
+  /** How much was written then. */
+  #seen = 0;
 
   /** After `foldAfter` pages the log is folded back, and begins anew. */
   constructor(db: DatabaseSync, file: string, foldAfter: number) {
@@ -37,27 +41,34 @@ export class LogRoom implements Disposable {
     this.#fold = db.prepare("pragma wal_checkpoint(passive)");
   }
 
-  /** To be called after each commit. */
+  /** To be called again and again, after one commit or several. */
   keep(): void {
-    if (--this.#sure >= 0) return;
+    if (++this.#calls < this.#lookAt) return;
     try {
-      if (this.#written() >= this.#foldAfter) this.#fold.get();
+      const written = this.#written();
+      const eachTime = Math.max(COMMIT_PAGES, (written - this.#seen) / this.#calls);
+      if (written >= this.#foldAfter) this.#fold.get();
       if (this.#left() < LEFT_MIN) this.#grow();
-      this.#sure = Math.max(SURE_MIN, Math.floor(this.#left() / COMMIT_PAGES));
+      this.#seen = this.#written();
+      const left = this.#left();
+      // While somebody reads and keeps it from being folded, it is not tried every time.
+      this.#lookAt = left <= 0 ? CALLS_MAX : Math.min(CALLS_MAX, Math.ceil(left / eachTime));
     } catch (error) {
       // The disk may be full: it is only slower without. Whether it can still be trusted is not for us to say.
-      this.#sure = Number.POSITIVE_INFINITY;
+      this.#lookAt = CALLS_AFTER_FAILURE;
       if (isOfDisk(error)) throw error;
+    } finally {
+      this.#calls = 0;
     }
   }
 
   [Symbol.dispose](): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
-    this.#sure = Number.POSITIVE_INFINITY;
+    this.#lookAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Pages of the log that have not been folded back. When all have been, the next one stands at its beginning again. */
+  /** Pages of the log that have not been folded back. When all have been, the next one stands at its beginning again, unless somebody reads. */
   #written(): number {
     const { log, checkpointed } = this.#position.get() as { log: number; checkpointed: number };
     return log === checkpointed ? 0 : log;
@@ -71,7 +82,7 @@ export class LogRoom implements Disposable {
   #pages(): number {
     // The log is the same file for as long as the database is open. SQLite never locks it, so closing it lets go of nothing.
     this.#descriptor ??= openSync(this.#path, "r+");
-    return Math.floor((fstatSync(this.#descriptor).size - HEADER_BYTES) / FRAME_BYTES);
+    return Math.max(0, Math.floor((fstatSync(this.#descriptor).size - HEADER_BYTES) / FRAME_BYTES));
   }
 
   /** Nobody may write meanwhile, or what they wrote would be overwritten. Pages of zeros are none that SQLite would take for its own. */

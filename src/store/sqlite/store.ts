@@ -37,7 +37,7 @@ import {
 import { sumOf } from "./sums.ts";
 import { targetOn, transactions } from "./target.ts";
 import { writeSheet } from "./write.ts";
-import { Writer } from "./writer.ts";
+import { Writer, type WriterFailure } from "./writer.ts";
 
 export function openSqliteStore(file: string, options: SqliteOptions = {}): Store {
   refuseOldSqlite(process.versions.sqlite ?? "0");
@@ -68,7 +68,8 @@ interface Parts {
 function storeOn({ db, file, source, registers, target, options }: Parts): Store {
   const inTransaction = transactions(db);
   const { durability = "full", foldAfter = FOLD_AFTER } = options;
-  const writer = new Writer({ file, durability, foldAfter }, options.aside);
+  const broke = (failed: WriterFailure): void => void (failure = errorOf(failed));
+  const writer = new Writer({ file, durability, foldAfter }, broke, options.aside);
   const room = target === undefined || file === ":memory:" ? undefined : new LogRoom(db, file, foldAfter);
   let failure: Error | undefined;
   const turns = new Turns();
@@ -126,9 +127,8 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     const answer = await writer.write(sheet);
     return turns.next(sheet.epoch, () => {
       if ("written" in answer) return answer.written;
-      const { code, message, ofDisk } = answer.failed;
-      const told = code === undefined ? new Error(message) : new UserError(code, message);
-      if (ofDisk) failure = told;
+      const told = errorOf(answer.failed);
+      if (answer.failed.ofDisk) failure = told;
       throw told;
     });
   };
@@ -238,3 +238,7 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     },
   };
 }
+
+/** What the thread has met, as an error of this one. */
+const errorOf = ({ code, message }: WriterFailure): Error =>
+  code === undefined ? new Error(message) : new UserError(code, message);

@@ -39,6 +39,7 @@ function write(sheet: Sheet): void {
     room.keep();
   } catch (error) {
     failure = describe(error);
+    answer({ broken: failure });
   }
 }
 

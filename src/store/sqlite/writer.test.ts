@@ -86,7 +86,7 @@ test("a store whose thread has died can be closed, however long ago that was", a
 
 test("a thread is begun for a very long batch, or when there are several long ones, and for nothing less", () => {
   const data = { file: ":memory:", durability: "full", foldAfter: 100 } as const;
-  const writer = () => new Writer(data, { from: 100, atOnce: 1_000, after: 2 });
+  const writer = () => new Writer(data, () => {}, { from: 100, atOnce: 1_000, after: 2 });
   expect([99, 100, 99, 100, 100].map((rows) => writer().takes(rows))).toEqual([false, false, false, false, false]);
   const one = writer();
   expect([99, 100, 99, 100, 100].map((rows) => one.takes(rows))).toEqual([false, false, false, false, true]);

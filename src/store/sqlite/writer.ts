@@ -24,7 +24,10 @@ export interface PackedSheet extends Omit<Sheet, "rows" | "lessons"> {
   /** As JSON: there may be thousands, and one by one they would take four times as long to go over. */
   readonly lessons: string;
 }
-export type FromWriter = { readonly written: boolean } | { readonly failed: WriterFailure };
+/** What has become of a batch. */
+type Answer = { readonly written: boolean } | { readonly failed: WriterFailure };
+/** Broken: between two batches the disk has failed, so that nothing more may be written by anybody. */
+export type FromWriter = Answer | { readonly broken: WriterFailure };
 export interface WriterFailure {
   /** None for a mistake of ours. */
   readonly code?: UserErrorCode;
@@ -36,7 +39,7 @@ export interface WriterFailure {
 /** The source when this runs from source, the built file when this was built. */
 const PROGRAM = new URL(`./writer-thread${extname(fileURLToPath(import.meta.url))}`, import.meta.url);
 
-type Waiting = (answer: FromWriter) => void;
+type Waiting = (answer: Answer) => void;
 
 /**
  * With fewer rows, telling the thread of them takes longer than writing them. Beginning it takes as long as thousands of rows: for a run of
@@ -46,16 +49,18 @@ const ASIDE: Aside = { from: 420, atOnce: 10_000, after: 4 };
 
 export class Writer implements AsyncDisposable {
   readonly #data: WriterData;
+  readonly #broke: (failure: WriterFailure) => void;
   readonly #aside: Aside;
   #large = 0;
   readonly #waiting: Waiting[] = [];
   #idle: (() => void)[] = [];
   #thread: Worker | undefined;
   /** Why the thread is not there any more. */
-  #ended: FromWriter | undefined;
+  #ended: Answer | undefined;
 
-  constructor(data: WriterData, aside: Aside = ASIDE) {
+  constructor(data: WriterData, broke: (failure: WriterFailure) => void, aside: Aside = ASIDE) {
     this.#data = data;
+    this.#broke = broke;
     this.#aside = aside;
   }
 
@@ -83,7 +88,7 @@ export class Writer implements AsyncDisposable {
   }
 
   /** What became of it. Batches are written in the order in which they come. */
-  write(sheet: Sheet): Promise<FromWriter> {
+  write(sheet: Sheet): Promise<Answer> {
     if (this.#ended !== undefined) return Promise.resolve(this.#ended);
     this.#thread ??= this.#start();
     const thread = this.#thread;
@@ -107,13 +112,13 @@ export class Writer implements AsyncDisposable {
 
   #start(): Worker {
     const thread = new Worker(PROGRAM, { workerData: this.#data });
-    thread.on("message", (answer: FromWriter) => this.#hear(answer));
+    thread.on("message", (word: FromWriter) => ("broken" in word ? this.#broke(word.broken) : this.#hear(word)));
     thread.on("error", (error: Error) => this.#end(error.message));
     thread.on("exit", () => this.#end("it ended"));
     return thread;
   }
 
-  #hear(answer: FromWriter): void {
+  #hear(answer: Answer): void {
     this.#waiting.shift()?.(answer);
     if (this.busy) return;
     this.#thread?.unref();
