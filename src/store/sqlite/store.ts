@@ -68,10 +68,12 @@ interface Parts {
 function storeOn({ db, file, source, registers, target, options }: Parts): Store {
   const inTransaction = transactions(db);
   const { durability = "full", foldAfter = FOLD_AFTER } = options;
-  const broke = (failed: WriterFailure): void => void (failure = errorOf(failed));
+  let failure: Error | undefined;
+  const broke = (failed: WriterFailure): void => {
+    failure = errorOf(failed);
+  };
   const writer = new Writer({ file, durability, foldAfter }, broke, options.aside);
   const room = target === undefined || file === ":memory:" ? undefined : new LogRoom(db, file, foldAfter);
-  let failure: Error | undefined;
   const turns = new Turns();
   /** There may be many rows, so that a table is whole is found out once. */
   const whole = new Set<Counted>();
