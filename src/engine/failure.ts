@@ -32,7 +32,7 @@ export class Failure {
   }
 
   /** A promise that `begin` sees to, unless everything fails before it is kept. */
-  promiseOf<T>(begin: (keep: (value: T) => void, refuse: (error: unknown) => void) => void): Promise<T> {
+  promiseOf<T>(begin: (keep: (value: T) => void, refuse: (error: Error) => void) => void): Promise<T> {
     if (this.#happened) return this.promise;
     return new Promise<T>((resolve, reject) => {
       this.#waiting.add(reject);
