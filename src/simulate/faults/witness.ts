@@ -42,9 +42,9 @@ export class Witness {
   readonly #deps: WitnessDeps;
   readonly #plans = new Map<RunNo, SubmittedPlan>();
   readonly #runs = new Map<RunId, RunNo>();
-  /** How many batches were written, and with which of them each session joined last. */
+  /** How many batches were written, and with which of them each session left last. */
   #batches = 0;
-  readonly #joinedIn = new Map<string, number>();
+  readonly #leftIn = new Map<string, number>();
   /** Who was given each claim, and how it ended. */
   readonly #claims = new Map<string, { readonly worker: string; end: string | undefined }>();
   readonly #grants = new Map<string, string>();
@@ -89,8 +89,7 @@ export class Witness {
     const { checker } = this;
     this.#epoch = batch.epoch;
     this.#batches++;
-    for (const event of batch.events)
-      if (event.kind === "session_joined") this.#joinedIn.set(event.profile.id, this.#batches);
+    for (const event of batch.events) if (event.kind === "session_left") this.#leftIn.set(event.session, this.#batches);
     checker.forgives = batch.events.some(({ kind }) => kind === "run_reopened") || this.#deps.forgives(batch.epoch);
     for (const event of batch.events) this.#see(event);
     for (const { row } of batch.tasks) {
@@ -104,12 +103,13 @@ export class Witness {
   }
 
   /**
-   * One that does not know yet that it was replaced may say so of somebody it knew, which tells nobody anything new. And who was let in
-   * while the disk took longer than a session has may be gone again by the time it hears of it.
+   * One that does not know yet that it was replaced may say so of somebody it knew, which tells nobody anything new. And who was let in, or
+   * let in again, while the disk took longer than a session has may be gone by the time it hears of it.
    */
   joined({ id }: SessionProfile, epoch: number): void {
-    const isRecent = (this.#joinedIn.get(id) ?? 0) > this.#batches - BATCHES_OUT;
-    if (epoch >= this.#epoch && !this.checker.sessions.has(id) && !isRecent)
+    const left = this.#leftIn.get(id);
+    const hasJustLeft = left !== undefined && left > this.#batches - BATCHES_OUT;
+    if (epoch >= this.#epoch && !this.checker.sessions.has(id) && !hasJustLeft)
       this.violate(`session ${id} was let in, and is not in the ledger`);
   }
 
