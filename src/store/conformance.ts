@@ -357,6 +357,14 @@ export function storeConformance(name: string, open: () => Store | Promise<Store
   orderingConformance(name, open);
   forgettingConformance(name, open);
 
+  test(`${name}: what is done when nobody waits changes nothing that anybody sees`, async () => {
+    await using store = await open();
+    await store.commit(everyState(await acquired(store)).batch);
+    const before = [await store.runs(), await store.load(FIRST), await store.events({})];
+    store.tend();
+    expect([await store.runs(), await store.load(FIRST), await store.events({})]).toEqual(before);
+  });
+
   test(`${name}: a sound store has nothing to complain of`, async () => {
     await using store = await open();
     await store.commit(everyState(await acquired(store)).batch);

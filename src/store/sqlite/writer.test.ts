@@ -2,14 +2,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Worker } from "node:worker_threads";
 import { afterAll, expect, test } from "vitest";
 import { task } from "../../../test/rig/builders.ts";
 import { claimed, Scribe, started } from "../../../test/rig/scribe.ts";
 import { ALWAYS } from "../../../test/rig/stores.ts";
+import { runId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
 import { acquired } from "../conformance.ts";
 import { openSqliteStore } from "./store.ts";
-import { Writer } from "./writer.ts";
+import { type FromWriter, Writer } from "./writer.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rota-writer-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -82,6 +84,21 @@ test("a store whose thread has died can be closed, however long ago that was", a
   await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
   await gone.promise;
   await store[Symbol.asyncDispose]();
+});
+
+test("when the disk fails the thread between two batches, nothing more is written by anybody", async () => {
+  await using store = openSqliteStore(newFile(), { aside: ALWAYS });
+  const epoch = await acquired(store);
+  const thread = Promise.withResolvers<Worker>();
+  process.once("worker", thread.resolve);
+  const scribe = new Scribe();
+  scribe.submit(tasks);
+  expect(await store.commit(scribe.journal.take(epoch))).toMatchObject({ ok: true });
+  const broken = { code: "STORE_FAILED", message: "disk I/O error", ofDisk: true } as const;
+  (await thread.promise).emit("message", { broken } satisfies FromWriter);
+  await expect(store.secret("fresh")).rejects.toMatchObject({ code: "STORE_FAILED" });
+  scribe.submit(tasks, { id: runId("run-2") }, runNo(2));
+  await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
 });
 
 test("a thread is begun for a very long batch, or when there are several long ones, and for nothing less", () => {
