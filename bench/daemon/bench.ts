@@ -24,7 +24,7 @@ const ROTA = "rota";
 const FULL = {
   rounds: 3,
   pairs: 10_000,
-  samples: 300,
+  samples: 1_000,
   idle: { sessions: 1_000, seconds: 20 },
   memory: { plan: 2_000, marks: [50_000, 100_000, 200_000] },
   crowd: { idle: 1_000, queued: 10_000, claims: 2_000 },
@@ -45,7 +45,10 @@ export const bench: Bench = async ({ quick }) => {
   await using hall = new Hall(scratch);
   const before = loadavg()[0] as number;
   const pairs = await pairsBesideBare(scratch, sizes);
-  const wakes = await compareLatencies(wakeRunners(hall, scratch, sizes.samples), sizes.rounds);
+  const wakes = await compareLatencies(wakeRunners(hall, scratch, sizes.samples), {
+    rounds: sizes.rounds,
+    rest: hall.rest,
+  });
   const { sessions, seconds } = sizes.idle;
   const idle = await withDaemon(scratch, (daemon) => idleCost(daemon, sessions, seconds));
   const crowd = await crowdBesideNobody(scratch, sizes);

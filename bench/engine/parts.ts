@@ -49,11 +49,19 @@ const prepareByHand = (db: DatabaseSync) => ({
     insert into ledger (seq, at, run, task, version, attempt, kind, data, sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
 });
 
-/** The floor: the same rows into the same tables by hand, in batches of the same size, with nothing to decide and nobody to ask. */
+/** One row an event, which is how one would do it by hand. */
+const LEDGER = `
+  create table ledger (
+    seq integer primary key, at integer not null, run integer not null, task integer, version integer, attempt integer,
+    kind text not null, data text, sum integer not null
+  ) strict`;
+
+/** The floor: the same by hand, in batches of the same size, with nothing to decide and nobody to ask. */
 function byHand(count: number, batch: number) {
   const db = new DatabaseSync(file);
   db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000");
   migrate(db, file);
+  db.exec(LEDGER);
   const sql = prepareByHand(db);
   const hash = hashToken("one token is as good as another here");
   const success = JSON.stringify({ outcome: { kind: "success", durationMs: 0 } });

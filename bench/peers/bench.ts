@@ -39,7 +39,7 @@ const FULL: Sizes = {
   slowJobs: 2_000,
   graph: { count: 100, size: 100 },
   samples: 1_000,
-  rounds: { rates: 5, latencies: 3 },
+  rounds: { rates: 5, latencies: 5 },
 };
 const QUICK: Sizes = {
   jobs: 1_000,
@@ -54,13 +54,15 @@ export const bench: Bench = async ({ quick }) => {
   const sizes = quick ? QUICK : FULL;
   using scratch = new Scratch();
   await using hall = new Hall(scratch);
-  const jobs = await compareRates(rateRunners(hall, scratch, sizes), sizes.rounds.rates);
+  const rates = { rounds: sizes.rounds.rates, rest: hall.rest };
+  const jobs = await compareRates(rateRunners(hall, scratch, sizes), rates);
   const graphs: Record<string, Rates> = {};
   for (const shape of ["chains", "fans"] as const) {
     const runners = rateRunners(hall, scratch, sizes, { shape, ...sizes.graph });
-    graphs[shape] = await compareRates(runners, sizes.rounds.rates);
+    graphs[shape] = await compareRates(runners, rates);
   }
-  const latency = await compareLatencies(latencyRunners(hall, sizes), sizes.rounds.latencies);
+  const latencies = { rounds: sizes.rounds.latencies, rest: hall.rest };
+  const latency = await compareLatencies(latencyRunners(hall, sizes), latencies);
   return {
     machine: machine(),
     goals: [

@@ -29,9 +29,15 @@ export interface Rate extends Throughput {
   readonly jobs?: number;
 }
 
+export interface Turns {
+  readonly rounds: number;
+  /** Called before each turn, so that nobody is measured beside what another has left behind. */
+  readonly rest: () => Promise<void>;
+}
+
 /** The first of the runners is the one the others are compared with. */
-export async function compareRates(runners: readonly Runner<Throughput>[], rounds: number): Promise<Rates> {
-  const { laps, load } = await takeTurns(runners, rounds, ({ perSecond }) => `${Math.round(perSecond)} a second`);
+export async function compareRates(runners: readonly Runner<Throughput>[], turns: Turns): Promise<Rates> {
+  const { laps, load } = await takeTurns(runners, turns, ({ perSecond }) => `${Math.round(perSecond)} a second`);
   const ours = laps.get(runners[0]?.name ?? "")?.done ?? [];
   const ratios = new Map<string, number>();
   const rates: Record<string, Rate | Skipped> = {};
@@ -64,9 +70,9 @@ export interface Latencies {
 /** Percentiles of each round, and then the medians of those: one bad moment of the machine is one round's. */
 export async function compareLatencies(
   runners: readonly Runner<readonly number[]>[],
-  rounds: number,
+  turns: Turns,
 ): Promise<Latencies> {
-  const { laps, load } = await takeTurns(runners, rounds, (times) => `${round(percentiles(times).p50)} ms`);
+  const { laps, load } = await takeTurns(runners, turns, (times) => `${round(percentiles(times).p50)} ms`);
   const latencies: Record<string, Percentiles | Skipped> = {};
   for (const [name, { done, skipped }] of laps) {
     const each = done.map(percentiles);
@@ -90,7 +96,7 @@ interface Laps<T> {
 /** Every round begins with another runner. */
 async function takeTurns<T extends object>(
   runners: readonly Runner<T>[],
-  rounds: number,
+  { rounds, rest }: Turns,
   describe: (result: T) => string,
 ): Promise<{ laps: Map<string, Laps<T>>; load: Load }> {
   const before = loadavg()[0] as number;
@@ -100,6 +106,7 @@ async function takeTurns<T extends object>(
       const runner = runners[(no + place) % runners.length] as Runner<T>;
       const lap = laps.get(runner.name) as Laps<T>;
       if (lap.skipped !== undefined || lap.done.length >= (runner.roundsMax ?? rounds)) continue;
+      await rest();
       const result = await runner.run();
       if ("skipped" in result) lap.skipped = result.skipped;
       else {

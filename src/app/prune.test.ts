@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { owner, success, task } from "../../test/rig/builders.ts";
 import { freshDir, rota } from "../../test/rig/cli.ts";
-import { withoutSums } from "../../test/rig/old-schema.ts";
+import { asOfSchema } from "../../test/rig/old-schema.ts";
 import { claimed, NOW, Scribe } from "../../test/rig/scribe.ts";
 import { runId, taskId } from "../domain/ids.ts";
 import { runNo } from "../domain/run.ts";
@@ -119,7 +119,7 @@ test("a daemon of an older version does not find its tables changed", async () =
     await store.acquire({ ...owner("rota serve"), process: ownIdentity(), host: hostName() }, () => false);
   }
   const older = stateDir(freshDir());
-  withoutSums(state.database, older.database, 3);
+  asOfSchema(state.database, older.database, 3);
   expect(await rota(["prune", "--state", older.root])).toMatchObject({ code: 2 });
   using db = new DatabaseSync(older.database, { readOnly: true });
   expect(db.prepare("pragma user_version").get()).toEqual({ user_version: 3 });

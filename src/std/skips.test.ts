@@ -1,18 +1,20 @@
 import { expect, test } from "vitest";
-import { rangesOf, Skips } from "./skips.ts";
+import { joined, type Range, Skips } from "./skips.ts";
 
-test("numbers become the fewest ranges", () => {
-  expect([...rangesOf([])]).toEqual([]);
-  expect([...rangesOf([3])]).toEqual([{ first: 3, last: 3 }]);
-  expect([...rangesOf([1, 2, 3, 5, 8, 9])]).toEqual([
-    { first: 1, last: 3 },
-    { first: 5, last: 5 },
-    { first: 8, last: 9 },
+const range = (first: number, last: number): Range => ({ first, last });
+
+test("ranges that touch become one", () => {
+  expect([...joined([])]).toEqual([]);
+  expect([...joined([range(3, 3)])]).toEqual([range(3, 3)]);
+  expect([...joined([range(1, 2), range(3, 3), range(5, 5), range(8, 8), range(9, 12)])]).toEqual([
+    range(1, 3),
+    range(5, 5),
+    range(8, 12),
   ]);
 });
 
 test("what is left out is not counted, at the beginning, in the middle, and when a range is begun from within", () => {
-  const ranges = [...rangesOf([1, 2, 5, 6, 7, 10])];
+  const ranges = [range(1, 2), range(5, 7), range(10, 10)];
   const skips = new Skips(ranges);
   const counted = [0];
   for (let no = 0; no < 5; no++) counted.push(skips.after(counted.at(-1) as number));

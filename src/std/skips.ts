@@ -24,14 +24,14 @@ export class Skips {
   }
 }
 
-/** The numbers, which come in order, as the fewest ranges. */
-export function* rangesOf(numbers: Iterable<number>): Generator<Range> {
+/** Ranges that come in order, as the fewest there can be. */
+export function* joined(ranges: Iterable<Range>): Generator<Range> {
   let open: { first: number; last: number } | undefined;
-  for (const number of numbers) {
-    if (open !== undefined && number === open.last + 1) open.last = number;
+  for (const { first, last } of ranges) {
+    if (open !== undefined && first === open.last + 1) open.last = last;
     else {
       if (open !== undefined) yield open;
-      open = { first: number, last: number };
+      open = { first, last };
     }
   }
   if (open !== undefined) yield open;

@@ -1,4 +1,4 @@
-/** Between events and ledger rows: the columns everybody asks for, and the rest as JSON. */
+/** Between events and rows of the ledger: what everybody asks for by itself, and the rest together. */
 import { type Event, isTaskEvent } from "../domain/event.ts";
 
 export interface LedgerRow {
@@ -9,10 +9,10 @@ export interface LedgerRow {
   readonly version: number | null;
   readonly attempt: number | null;
   readonly kind: string;
-  readonly data: string | null;
+  readonly data: object | null;
 }
 
-/** What stands in columns, and what must not stand in the ledger: secrets, and the tasks, which have a table of their own. */
+/** What stands by itself, and what must not stand in the ledger: secrets, and the tasks, which have a table of their own. */
 const NOT_IN_DATA = new Set([
   "seq",
   "at",
@@ -34,24 +34,22 @@ export function toLedgerRow(event: Event): LedgerRow {
     : { seq, at, run, task: null, version: null, attempt: null, kind, data };
 }
 
-function dataOf(event: Event): string | null {
+function dataOf(event: Event): object | null {
   let data: Record<string, unknown> | null = null;
   for (const key in event) {
     if (NOT_IN_DATA.has(key)) continue;
     data ??= {};
     data[key] = (event as unknown as Record<string, unknown>)[key];
   }
-  return data === null ? null : JSON.stringify(data);
+  return data;
 }
 
 /**
  * The event again. A `claimed` has no token (an empty hash stands for it), and a `run_submitted` neither manifest nor tasks:
  * whoever folds it in asks the store for the run.
  */
-export function fromLedgerRow(row: LedgerRow): Event {
-  const { seq, at, run, kind } = row;
-  const data = row.data === null ? {} : (JSON.parse(row.data) as object);
-  const place = row.task === null ? {} : { task: row.task, version: row.version, attempt: row.attempt };
+export function fromLedgerRow({ seq, at, run, kind, data, task, version, attempt }: LedgerRow): Event {
+  const place = task === null ? {} : { task, version, attempt };
   const secret = kind === "claimed" ? { tokenHash: "" } : {};
   return { seq, at, run, kind, ...place, ...secret, ...data } as unknown as Event;
 }

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { replayAll } from "../../src/store/replay.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { withoutSums } from "../rig/old-schema.ts";
+import { asOfSchema } from "../rig/old-schema.ts";
 import {
   ALL,
   CALLS,
@@ -136,7 +136,7 @@ describe.skipIf(!canInject())(`at the N-th call that changes a file${WITHOUT_STR
         await perform(store, () => {}, 0, undefined, STEPS_OF_OLD);
       }
       const final = seen[STEPS_OF_OLD];
-      for (const schema of [1, 2]) withoutSums(old, `${old}.${schema}`, schema);
+      for (const schema of [1, 2]) asOfSchema(old, `${old}.${schema}`, schema);
       const argvOf = (file: string): string[] => [...NODE, MAIN, file, String(STEPS.length)];
       const copied = (schema: number): string => {
         const file = newFile();

@@ -100,7 +100,7 @@ describe("R9: a store that is slow or busy", () => {
     expect(acquired.ok).toBe(true);
     using reader = new DatabaseSync(file, { readOnly: true });
     reader.exec("begin");
-    reader.prepare("select count(*) from ledger").get();
+    reader.prepare("select count(*) from page").get();
     const why = "x".repeat(4_000_000);
     const grow = async (times: number): Promise<void> => {
       for (let no = 0; no < times; no++)

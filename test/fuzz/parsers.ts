@@ -279,8 +279,7 @@ function readRow(input: Buffer): void {
   } catch {
     return;
   }
-  const data = JSON.stringify({ note });
-  const row: LedgerRow = { seq: 1, at: 2, run: 1, task: 0, version: 1, attempt: 1, kind: "noted", data };
+  const row: LedgerRow = { seq: 1, at: 2, run: 1, task: 0, version: 1, attempt: 1, kind: "noted", data: { note } };
   deepStrictEqual(toLedgerRow(fromLedgerRow(row)), row);
 }
 

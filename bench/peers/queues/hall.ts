@@ -1,5 +1,5 @@
 /** Where the queues are measured: their servers are started when the first of them asks, and are gone afterwards. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -102,6 +102,16 @@ export class Hall implements AsyncDisposable {
     const fsync = name === "redis always" ? "always" : "everysec";
     return startRedis(directory, fsync, join(this.#scratch.path, "programs"));
   }
+
+  /**
+   * What was measured before does not go on beside what is measured next: no server runs, cleans up or writes its backlog, and all
+   * that was written is on the disk. Whoever needs a server has it started anew.
+   */
+  readonly rest = async (): Promise<void> => {
+    await this[Symbol.asyncDispose]();
+    this.#servers.clear();
+    spawnSync("sync");
+  };
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const starting of this.#servers.values()) {

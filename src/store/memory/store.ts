@@ -8,7 +8,7 @@ import type { RunNo } from "../../domain/run.ts";
 import type { Session } from "../../domain/session.ts";
 import type { TaskSpec } from "../../domain/spec.ts";
 import { err, ok } from "../../std/result.ts";
-import { type Range, rangesOf } from "../../std/skips.ts";
+import { joined, type Range } from "../../std/skips.ts";
 import { asRecorded } from "../ledger.ts";
 import type { RunRow, TaskRow } from "../rows.ts";
 import type { Batch, Owner, PendingRequest, Remembered, Store } from "../store.ts";
@@ -153,11 +153,8 @@ export function openMemoryStore(): Store {
       const ids = new Set(Array.from(gone, (no) => runs.get(no)?.row.manifest.id));
       for (const no of gone) runs.delete(no);
       const isGone = (run: RunNo): boolean => gone.has(run);
-      const positions = ledger.filter(({ run }) => isGone(run)).map(({ seq }) => seq);
-      const before = forgotten.flatMap(({ first, last }) =>
-        Array.from({ length: last - first + 1 }, (_, at) => first + at),
-      );
-      forgotten = [...rangesOf([...before, ...positions].sort((a, b) => a - b))];
+      const positions = ledger.filter(({ run }) => isGone(run)).map(({ seq }): Range => ({ first: seq, last: seq }));
+      forgotten = [...joined([...forgotten, ...positions].sort((a, b) => a.first - b.first))];
       ledger = ledger.filter(({ run }) => !isGone(run));
       for (const [no, { run }] of requests) if (ids.has(run)) requests.delete(no);
       for (const [key, { scope }] of pauses) if ("run" in scope && isGone(scope.run)) pauses.delete(key);

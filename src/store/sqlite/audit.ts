@@ -23,6 +23,7 @@ const COLUMNS: Readonly<Record<Table, Columns>> = {
     "run no state version attempt failures expiries approved since not_before worker expires_at token_hash lost_by lane detail",
   ),
   ledger: columns("seq", "seq at run task version attempt kind data"),
+  page: columns("first", "first last run events"),
   request: columns("no", "no at body"),
   duration: columns("plan task", "plan task count mean_log"),
   estimate_error: columns("plan", "plan count sum_of_squares"),
@@ -88,16 +89,21 @@ function* auditSeals(db: DatabaseSync): Generator<string> {
 
 /** Every position is that of an event which is there, or of one that was forgotten. */
 function* auditPositions(db: DatabaseSync, last: number): Generator<string> {
-  const events = numberOf(db, "select count(*) as n from ledger");
+  const events = numberOf(db, `select coalesce(sum(last - first + 1), 0) as n from ${ledgerIn(db)}`);
   const forgotten = isIn(db, "forgotten")
     ? numberOf(db, "select coalesce(sum(last - first + 1), 0) as n from forgotten")
     : 0;
   if (events + forgotten !== last)
     yield `the ledger has ${events} events, where ${last - forgotten} were written and not forgotten`;
-  if (forgotten > 0 && numberOf(db, BOTH) > 0) yield "events of the ledger that were forgotten are there";
+  if (forgotten > 0 && numberOf(db, bothIn(db)) > 0) yield "events of the ledger that were forgotten are there";
 }
 
-const BOTH = "select count(*) as n from forgotten join ledger on seq >= first and seq <= last";
+const bothIn = (db: DatabaseSync): string =>
+  `select count(*) as n from forgotten join ${ledgerIn(db)} as kept on kept.first <= forgotten.last and kept.last >= forgotten.first`;
+
+/** Which events there are of which run, from where to where; before there were pages, each by itself. */
+const ledgerIn = (db: DatabaseSync): string =>
+  isIn(db, "page") ? "page" : "(select seq as first, seq as last, run from ledger)";
 
 const numberOf = (db: DatabaseSync, query: string): number => (db.prepare(query).get() as { n: number }).n;
 
@@ -119,9 +125,9 @@ const tableOf = (run: number): string => Object.entries(COUNTED).find(([, no]) =
 function sealsNeeded(db: DatabaseSync): readonly Seal[] {
   const seals = db
     .prepare(
-      `select run, min(seq) as first, max(seq) as last,
-              (select coalesce(sum(version), 0) from task where task.run = ledger.run) as versions
-       from ledger where run <> ${WHOLE_LEDGER} group by run`,
+      `select run, min(first) as first, max(last) as last,
+              (select coalesce(sum(version), 0) from task where task.run = kept.run) as versions
+       from ${ledgerIn(db)} as kept where run <> ${WHOLE_LEDGER} group by run`,
     )
     .all() as unknown as Seal[];
   const counted = (Object.keys(COUNTED) as Counted[])
@@ -136,7 +142,7 @@ function sealsNeeded(db: DatabaseSync): readonly Seal[] {
 }
 
 function lastIn(db: DatabaseSync): number {
-  const last = numberOf(db, "select coalesce(max(seq), 0) as n from ledger");
+  const last = numberOf(db, `select coalesce(max(last), 0) as n from ${ledgerIn(db)}`);
   return isIn(db, "forgotten")
     ? Math.max(last, numberOf(db, "select coalesce(max(last), 0) as n from forgotten"))
     : last;

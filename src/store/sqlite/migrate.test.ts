@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
 import { task } from "../../../test/rig/builders.ts";
-import { withoutSums } from "../../../test/rig/old-schema.ts";
+import { asOfSchema } from "../../../test/rig/old-schema.ts";
 import { asked, everyState, FIRST, NOW, Scribe } from "../../../test/rig/scribe.ts";
 import { profile } from "../../../test/rig/sessions.ts";
 import { runId } from "../../domain/ids.ts";
@@ -24,7 +24,7 @@ async function oldFile(schema = 1): Promise<{ readonly file: string; readonly se
   await using store = openSqliteStore(now);
   await store.commit(everyState(await acquired(store)).batch);
   await store.request({ kind: "cancel", run: "run-1" as never, by: "mo", at: NOW });
-  withoutSums(now, file, schema);
+  asOfSchema(now, file, schema);
   return { file, seen: await everything(store) };
 }
 
@@ -103,7 +103,42 @@ describe("a file from before runs could be forgotten", () => {
   });
 });
 
-test.each([1, 3, 4])(
+describe("a file from before the ledger had pages", () => {
+  test("is read as it is by who only reads, and brought up to date by who writes", async () => {
+    const { file, seen } = await oldFile(5);
+    {
+      await using reader = openSqliteStore(file, { readOnly: true });
+      expect(await everything(reader)).toEqual(seen);
+      expect([await reader.check(), await replayAll(reader), versionOf(file)]).toEqual([[], [], 5]);
+    }
+    await using store = openSqliteStore(file);
+    expect(await everything(store)).toEqual(seen);
+    expect([await store.check(), await replayAll(store)]).toEqual([[], []]);
+    expect(await store.events({ after: 3, limit: 4 })).toEqual((seen[2] as readonly unknown[]).slice(3, 7));
+  });
+
+  test.each([
+    ["another kind", "update ledger set kind = 'parked' where seq = 5"],
+    ["what is no JSON", "update ledger set data = '{' where seq = 5"],
+  ])(
+    "with an event that has %s has it still when it is brought up to date, and all others as they were",
+    async (_, change) => {
+      const { file, seen } = await oldFile(5);
+      {
+        using db = new DatabaseSync(file);
+        db.exec(change);
+      }
+      await using store = openSqliteStore(file);
+      const events = seen[2] as readonly unknown[];
+      expect(await store.events({ limit: 4 })).toEqual(events.slice(0, 4));
+      expect(await store.events({ after: 5 })).toEqual(events.slice(5));
+      await expect(store.events({})).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+      expect(await store.check()).toEqual(["page 5 is not what was written"]);
+    },
+  );
+});
+
+test.each([1, 3, 4, 5])(
   "what schema %i let nobody write, nobody can write when it is brought up to date",
   async (schema) => {
     const { file, seen } = await oldFile(schema);

@@ -4,7 +4,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import { invariant } from "../../std/invariant.ts";
 import { sealEverything } from "./audit.ts";
-import { SUMS_SINCE } from "./statements.ts";
+import { PAGES_SINCE, SUMS_SINCE } from "./statements.ts";
+import { turnPages } from "./turn-pages.ts";
 
 interface Migration {
   readonly no: number;
@@ -25,6 +26,7 @@ export function migrate(db: DatabaseSync, file: string): void {
     const before = userVersion(db);
     for (const migration of known.slice(before)) {
       db.exec(migration.sql);
+      if (migration.no === PAGES_SINCE) turnPages(db, before >= SUMS_SINCE);
       db.exec(`pragma user_version = ${migration.no}`);
     }
     if (before < SUMS_SINCE) sealEverything(db);

@@ -13,7 +13,7 @@ test("what was packed is the same again, after it went to another thread too", (
   fc.assert(
     fc.property(
       fc.constantFrom(1, 5, 1_000),
-      fc.record({ newRuns: part, specs: part, freshTasks: part, changedTasks: part, ledger: part }),
+      fc.record({ newRuns: part, specs: part, freshTasks: part, changedTasks: part, pages: part }),
       (pieceMin, rows) => {
         expect(unpack(structuredClone(pack(rows, pieceMin)))).toEqual(rows);
       },

@@ -20,8 +20,8 @@ const PIECE = 2 ** 24;
 /** All numbers among the values are whole. */
 export function pack(rows: Rows, pieceMin = PIECE): Packed {
   const counts = eachOf(rows, ({ length }) => length);
-  const { newRuns, specs, freshTasks, changedTasks, ledger } = counts;
-  const numbers = new Float64Array(newRuns + specs + freshTasks + changedTasks + ledger);
+  const { newRuns, specs, freshTasks, changedTasks, pages } = counts;
+  const numbers = new Float64Array(newRuns + specs + freshTasks + changedTasks + pages);
   const texts: string[] = [];
   let piece: string[] = [];
   let length = 0;
@@ -66,10 +66,10 @@ export function unpack({ counts, numbers, texts }: Packed): Rows {
 }
 
 /** In a fixed order. */
-const eachOf = <T, U>({ newRuns, specs, freshTasks, changedTasks, ledger }: Rows<T>, map: (part: T) => U): Rows<U> => ({
+const eachOf = <T, U>({ newRuns, specs, freshTasks, changedTasks, pages }: Rows<T>, map: (part: T) => U): Rows<U> => ({
   newRuns: map(newRuns),
   specs: map(specs),
   freshTasks: map(freshTasks),
   changedTasks: map(changedTasks),
-  ledger: map(ledger),
+  pages: map(pages),
 });

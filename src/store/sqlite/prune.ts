@@ -1,10 +1,11 @@
 /** Forgets runs that ended: their rows, and what the ledger says of them. Which positions that were is kept, as few ranges. */
 import type { Pause } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
-import { type Range, rangesOf } from "../../std/skips.ts";
+import { joined, type Range } from "../../std/skips.ts";
 import type { RunRow } from "../rows.ts";
 import type { Request } from "../store.ts";
-import { type Target, toRange, toRunRow } from "./read.ts";
+import { type Target, toRunRow } from "./read.ts";
+import { toRange } from "./read-ledger.ts";
 import { writePause } from "./registers.ts";
 import { sealOf, sealTable } from "./seals.ts";
 import type { Forgetting } from "./statements.ts";
@@ -27,8 +28,8 @@ function forgetEvents(target: Target, sql: Forgetting, gone: readonly RunNo[]): 
   const seals = gone.map((no) => sealOf(target.seals, no));
   const [first, last] = [least(seals.map((seal) => seal.first)), most(seals.map((seal) => seal.last))];
   const where = { runs: JSON.stringify(gone), first, last };
-  const ranges = [...rangesOf(sequence(sql.positions.iterate(where) as Iterable<{ seq: number }>))];
-  sql.deleteEvents.run(where);
+  const ranges = [...joined(sql.positions.iterate(where) as Iterable<unknown> as Iterable<Range>)];
+  sql.deletePages.run(where);
   let change = 0;
   for (const range of ranges) change += addRange(target, sql, range);
   sealTable(target.seals, target.write, "forgotten", change);
@@ -36,10 +37,6 @@ function forgetEvents(target: Target, sql: Forgetting, gone: readonly RunNo[]): 
 
 const least = (numbers: readonly number[]): number => numbers.reduce((a, b) => Math.min(a, b));
 const most = (numbers: readonly number[]): number => numbers.reduce((a, b) => Math.max(a, b));
-
-function* sequence(rows: Iterable<{ readonly seq: number }>): Generator<number> {
-  for (const { seq } of rows) yield seq;
-}
 
 /** Made one with those it touches: what lies between two that are forgotten is there. By how much the total of the table changes. */
 function addRange({ sql: reading }: Target, sql: Forgetting, range: Range): number {

@@ -1,19 +1,15 @@
 /** From rows to what they mean. Every row is held against its checksum before it is believed. */
 
-import type { Event } from "../../domain/event.ts";
 import { type DurationRecord, type History, NO_HISTORY } from "../../domain/history.ts";
 import { type RunManifest, type RunNo, type RunStatus, runNo } from "../../domain/run.ts";
 import { type TaskSpec, unpackSpec } from "../../domain/spec.ts";
-import type { Range } from "../../std/skips.ts";
-import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
 import type { RunRow, TaskRow } from "../rows.ts";
-import type { EventQuery, Owner, PendingRequest, Request, StoredRun, WhichRuns } from "../store.ts";
-import { findSeal, refuseMissing, type Sealing, sealOf, WHOLE_LEDGER } from "./seals.ts";
+import type { Owner, PendingRequest, Request, StoredRun, WhichRuns } from "../store.ts";
+import { refuseMissing, type Sealing, sealOf } from "./seals.ts";
 import type { Reading, SealReading, Writing } from "./statements.ts";
-import { damaged, eventSum, sumOf, taskSum, type Value, verify } from "./sums.ts";
+import { damaged, sumOf, taskSum, type Value, verify } from "./sums.ts";
 
 export type Row = Record<string, unknown>;
-const EVENTS_MAX = 2 ** 31;
 
 /** What a look at the file needs. Without seals the file is from before there were checksums, and is believed as it is. */
 export interface Source {
@@ -75,100 +71,9 @@ function refuseIncomplete(
     throw damaged(`run ${no}: its tasks have gone through ${found} changes, where ${versions} were made`);
 }
 
-function refuseDisorder<T>(rows: readonly T[], numberOf: (row: T) => number, what: string): void {
+export function refuseDisorder<T>(rows: readonly T[], numberOf: (row: T) => number, what: string): void {
   for (let at = 1; at < rows.length; at++)
     if (numberOf(rows[at] as T) <= numberOf(rows[at - 1] as T)) throw damaged(`${what} are not in order`);
-}
-
-export function readEvents({ sql, seals }: Source, query: EventQuery): readonly Event[] {
-  const { run, task, limit = EVENTS_MAX } = query;
-  const range = rangeOf(seals, query);
-  const rows = sql.events.all({ run: run ?? null, task: task ?? null, limit, ...range }) as unknown as LedgerRow[];
-  if (seals !== undefined) {
-    for (const row of rows) verifyEvent(row);
-    refuseDisorder(rows, ({ seq }) => seq, "the events of the ledger");
-    if (run === undefined && task === undefined) refuseHoles({ sql, seals }, query, rows);
-    else refuseGaps(seals, query, rows, limit);
-  }
-  return rows.map(fromLedgerRow);
-}
-
-/**
- * Where the events can be. The seal of a run says where its first and its last one stand, so nothing before or behind them is looked
- * through; an index would say more, but would make each commit a tenth slower and more.
- */
-function rangeOf(seals: Sealing, { run, after = 0 }: EventQuery): { readonly after: number; readonly last: number } {
-  const seal = seals && run !== undefined ? findSeal(seals, run) : undefined;
-  if (seal === undefined) return { after, last: Number.MAX_SAFE_INTEGER };
-  return { after: Math.max(after, seal.first - 1), last: seal.last };
-}
-
-function verifyEvent(row: LedgerRow & { readonly sum?: unknown }): void {
-  const { seq, at, run, task, version, attempt, kind, data } = row;
-  verify(row.sum, eventSum(seq, at, run, task, version, attempt, kind, data), () => `event ${seq} of the ledger`);
-}
-
-/** All events together are numbered without gaps, but for what was forgotten. */
-function refuseHoles(source: Source, { after = 0, limit = EVENTS_MAX }: EventQuery, rows: readonly LedgerRow[]): void {
-  let last = after;
-  for (const { seq } of rows) {
-    if (seq !== last + 1 && !isForgotten(source, last + 1, seq - 1))
-      throw damaged(`event ${last + 1} of the ledger is missing`);
-    last = seq;
-  }
-  if (rows.length < limit) refuseOtherEnd(source, last, rows.length > 0);
-}
-
-/** The ledger ends at this position, but for what was forgotten behind it. Gives the last position that was written. */
-function refuseOtherEnd(source: Source, position: number, isThere: boolean): number {
-  const { last } = sealOf(source.seals as SealReading, WHOLE_LEDGER);
-  const isShort = last > position && !isForgotten(source, position + 1, last);
-  if (isShort || (isThere && position > last))
-    throw damaged(`the last event of the ledger is ${position}, where ${last} was written`);
-  return last;
-}
-
-/** Ranges do not touch, so all of these positions are in the same one. */
-function isForgotten({ sql }: Source, first: number, last: number): boolean {
-  const row = sql.forgottenAt.get(first);
-  return row !== undefined && toRange(row).last >= last;
-}
-
-export function readForgotten({ sql, seals }: Source): readonly Range[] {
-  refuseMissing(seals, "forgotten");
-  return sql.forgotten.all().map(toRange);
-}
-
-export function toRange(row: Row): Range {
-  const { first, last, sum } = row as { first: number; last: number; sum: number };
-  verify(sum, sumOf("forgotten", first, last), () => `what was forgotten from event ${first} on`);
-  return { first, last };
-}
-
-/** Those of one task are numbered without gaps among themselves. */
-function refuseGaps(
-  seals: NonNullable<Sealing>,
-  { run, task, after = 0 }: EventQuery,
-  rows: readonly LedgerRow[],
-  limit: number,
-): void {
-  if (run !== undefined && task !== undefined) {
-    for (const [index, { version }] of rows.entries())
-      if (index > 0 && version !== (rows[index - 1]?.version ?? 0) + 1)
-        throw damaged(`an event of run ${run}, before its change ${version} of task ${task}, is missing`);
-  }
-  const seal = task === undefined && run !== undefined && rows.length < limit ? findSeal(seals, run) : undefined;
-  if (seal === undefined) return;
-  const { last } = seal;
-  const found = rows.at(-1)?.seq ?? 0;
-  if (last > after && found !== last)
-    throw damaged(`the last event of the ledger is ${found}, where ${last} was written`);
-}
-
-export function readLastSeq({ sql, seals }: Source): number {
-  const { seq } = sql.lastSeq.get() as { seq: number };
-  if (seals === undefined) return seq;
-  return refuseOtherEnd({ sql, seals }, seq, true);
 }
 
 export function readHistory({ sql, seals }: Source, plan: string): History {

@@ -9,7 +9,8 @@ import { type RunNo, runNo } from "../../domain/run.ts";
 import { NOTHING } from "../store.ts";
 import { audit } from "./audit.ts";
 import { migrate, userVersion } from "./migrate.ts";
-import { readEvents, type Target } from "./read.ts";
+import type { Target } from "./read.ts";
+import { readEvents } from "./read-ledger.ts";
 import { sheetOf } from "./sheet.ts";
 import { prepareReading, prepareSeals, prepareWriting } from "./statements.ts";
 import { writeSheet } from "./write.ts";
@@ -48,29 +49,34 @@ const planOf = (db: DatabaseSync, statement: StatementSync): string =>
     .map(({ detail }) => String(detail))
     .join("; ");
 
-/** How many rows of the ledger lie between the bounds that were given to the statement. */
-function looksAt({ db, target }: Opened, run: RunNo, after: number): number {
-  let rows = -1;
-  const events = {
-    all(given: { after: number; last: number }) {
-      const { after: from, last } = given;
-      ({ rows } = db
-        .prepare("select count(*) as rows from ledger where seq > ? and seq <= ?")
-        .get(from, last) as never);
-      return target.sql.events.all(given as never);
+function pagesOf({ sql: { ledger } }: Target): StatementSync {
+  if (ledger.pages === undefined) throw new Error("there are no pages");
+  return ledger.pages;
+}
+
+/** How many pages of the ledger the statement gives. */
+function looksAt({ target }: Opened, run: RunNo, after: number): number {
+  let rows = 0;
+  const pages = {
+    *iterate(given: object) {
+      for (const page of pagesOf(target).iterate(given as never)) {
+        rows++;
+        yield page;
+      }
     },
   };
-  readEvents({ ...target, sql: { ...target.sql, events: events as unknown as StatementSync } }, { run, after });
+  const ledger = { lastSeq: target.sql.ledger.lastSeq, pages: pages as unknown as StatementSync };
+  readEvents({ ...target, sql: { ...target.sql, ledger } }, { run, after });
   return rows;
 }
 
 test("for the events of one run only what lies between its first and its last is looked at", () => {
   const all = withRuns(50);
-  expect(planOf(all.db, all.target.sql.events)).toMatch(
-    /SEARCH ledger USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/,
+  expect(planOf(all.db, pagesOf(all.target))).toMatch(
+    /SEARCH page USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/,
   );
-  expect(looksAt(all, FIRST, 0)).toBe(4);
-  expect(looksAt(all, runNo(25), 0)).toBe(4);
+  expect(looksAt(all, FIRST, 0)).toBe(1);
+  expect(looksAt(all, runNo(25), 0)).toBe(1);
   expect(looksAt(all, FIRST, 4)).toBe(0);
 });
 

@@ -2,12 +2,11 @@
  * What a batch comes to in rows: plain values in the order of the columns, one row after the other, so that they can be bound as they are,
  * here or in another thread.
  */
-import { isRecorded } from "../../domain/event.ts";
 import { packSpec } from "../../domain/spec.ts";
 import { invariant } from "../../std/invariant.ts";
-import { toLedgerRow } from "../ledger.ts";
 import type { TaskRow } from "../rows.ts";
 import type { Batch } from "../store.ts";
+import { addPages } from "./pages.ts";
 import { type Moved, movesIn } from "./seals.ts";
 import type { Value } from "./sums.ts";
 
@@ -21,19 +20,19 @@ export interface Rows<T = readonly Value[]> {
   /** Tasks that have no row yet, and those that have one, each of these followed by the version it replaces. */
   readonly freshTasks: T;
   readonly changedTasks: T;
-  readonly ledger: T;
+  readonly pages: T;
 }
 
 export interface Sheet extends Rest {
   readonly rows: Rows;
   readonly moved: ReadonlyMap<number, Moved>;
-  /** How many rows that is, about. */
+  /** How much that is to write: tasks as they are planned, as they are, and events. */
   readonly size: number;
 }
 
 export function sheetOf(batch: Batch): Sheet {
   const { events, submitted, tasks } = batch;
-  const rows: Rows<Value[]> = { newRuns: [], specs: [], freshTasks: [], changedTasks: [], ledger: [] };
+  const rows: Rows<Value[]> = { newRuns: [], specs: [], freshTasks: [], changedTasks: [], pages: [] };
   let size = tasks.length + events.length;
   for (const { run, manifest, specs } of submitted) {
     const { id, name, digest } = manifest;
@@ -52,11 +51,7 @@ export function sheetOf(batch: Batch): Sheet {
       rows.changedTasks.push(replaces);
     }
   }
-  for (const event of events) {
-    if (!isRecorded(event)) continue;
-    const { seq, at, run, task, version, attempt, kind, data } = toLedgerRow(event);
-    rows.ledger.push(seq, at, run, task, version, attempt, kind, data);
-  }
+  addPages(rows.pages, events);
   // One by one: taking some out of an object and spreading the others is slow, and every commit comes this way.
   const { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers } = batch;
   const moved = movesIn(tasks, events);

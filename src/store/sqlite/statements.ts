@@ -1,11 +1,13 @@
 /** Every statement the SQLite store runs, prepared once, named for what it does. */
 import type { DatabaseSync } from "node:sqlite";
 import { Inserts } from "./inserts.ts";
+import { PAGE_MAX } from "./pages.ts";
 
-/** The schemas with which sessions, pauses and answers came, checksums, and forgetting. Who only reads may meet a file from before. */
+/** The schemas with which sessions, pauses and answers came, checksums, forgetting, and pages. Who only reads may meet a file from before. */
 export const REGISTERS_SINCE = 2;
 export const SUMS_SINCE = 3;
 const FORGETTING_SINCE = 4;
+export const PAGES_SINCE = 6;
 
 /** The positions of the ledger that were forgotten; none where that was not known yet. */
 const forgottenIn = (schema: number): string =>
@@ -31,12 +33,7 @@ export function prepareReading(db: DatabaseSync, schema: number) {
       select run, no, state, version, attempt, failures, expiries, approved, since,
              not_before, worker, expires_at, token_hash, lost_by, lane, detail, ${sum}
       from task where run = ? order by no`),
-    lastSeq: db.prepare("select coalesce(max(seq), 0) as seq from ledger"),
-    events: db.prepare(`
-      select seq, at, run, task, version, attempt, kind, data, ${sum}
-      from ledger
-      where seq > :after and seq <= :last and (:run is null or run = :run) and (:task is null or task = :task)
-      order by seq limit :limit`),
+    ledger: prepareLedger(db, schema),
     forgotten: db.prepare(`select first, last, sum from ${forgottenIn(schema)} order by first`),
     forgottenAt: db.prepare(`
       select first, last, sum from ${forgottenIn(schema)} where first <= ? order by first desc limit 1`),
@@ -44,6 +41,27 @@ export function prepareReading(db: DatabaseSync, schema: number) {
     estimateError: db.prepare(`select plan, count, sum_of_squares, ${sum} from estimate_error where plan = ?`),
     allRequests: db.prepare(`select no, at, body, ${sum} from request order by no`),
     readMeta: db.prepare(`select key, value, ${sum} from meta where key = ?`),
+  };
+}
+
+/** Whatever was there before pages is one row an event. Both give no more than they are asked for, in order. */
+function prepareLedger(db: DatabaseSync, schema: number) {
+  if (schema >= PAGES_SINCE) {
+    return {
+      lastSeq: db.prepare("select coalesce((select last from page order by first desc limit 1), 0) as seq"),
+      pages: db.prepare(`
+        select first, last, run, events, sum from page
+        where first > :after - ${PAGE_MAX} and first <= :last and last > :after and (:run is null or run = :run)
+        order by first`),
+    };
+  }
+  const sum = schema >= SUMS_SINCE ? "sum" : "null as sum";
+  return {
+    lastSeq: db.prepare("select coalesce(max(seq), 0) as seq from ledger"),
+    rows: db.prepare(`
+      select seq, at, run, task, version, attempt, kind, data, ${sum} from ledger
+      where seq > :after and seq <= :last and (:run is null or run = :run)
+      order by seq`),
   };
 }
 
@@ -101,7 +119,7 @@ export function prepareWriting(db: DatabaseSync) {
           not_before = ?, worker = ?, expires_at = ?, token_hash = ?, lost_by = ?, lane = ?, detail = ?, sum = ?
       where run = ? and no = ? and version = ?`),
 
-    ledger: new Inserts(db, "ledger", "seq, at, run, task, version, attempt, kind, data"),
+    pages: new Inserts(db, "page", "first, last, run, events"),
     writeSeal: db.prepare(`
       insert into seal (run, first, last, versions, sum) values (?, ?, ?, ?, ?)
       on conflict (run) do update set last = excluded.last, versions = excluded.versions, sum = excluded.sum`),
@@ -154,8 +172,8 @@ export function prepareForgetting(db: DatabaseSync) {
         and no not in (select json_extract(body, '$.run') from answer)`),
     // Between these positions only: the events of old runs are at the beginning.
     positions: db.prepare(`
-      select seq from ledger where seq >= :first and seq <= :last and run in ${listed} order by seq`),
-    deleteEvents: db.prepare(`delete from ledger where seq >= :first and seq <= :last and run in ${listed}`),
+      select first, last from page where first >= :first and first <= :last and run in ${listed} order by first`),
+    deletePages: db.prepare(`delete from page where first >= :first and first <= :last and run in ${listed}`),
     deleteTasks: db.prepare(`delete from task where run in ${listed}`),
     deleteSpecs: db.prepare(`delete from task_spec where run in ${listed}`),
     deleteSeals: db.prepare(`delete from seal where run in ${listed}`),

@@ -189,15 +189,15 @@ describe("the laws of the rows are the database's own", () => {
     expect(() => insert("run", { ...run, ...row })).toThrow(/constraint/);
   });
 
-  const event = { seq: 1, at: 1, run: 1, task: 0, version: 1, attempt: 1, kind: "claimed", data: null } as const;
+  const page = { first: 1, last: 2, run: 1, events: "[]", sum: 0 } as const;
   test.each<[string, Row]>([
-    ["of a task without a version", { version: null }],
-    ["of a task without an attempt", { attempt: null }],
-    ["of a run with a version", { task: null, attempt: null }],
+    ["from before the first position", { first: 0 }],
+    ["that ends before it begins", { last: 0 }],
+    ["of more events than a page has", { last: 129 }],
     ["of nothing", { run: null }],
-    ["without a kind", { kind: null }],
-  ])("a ledger row is not %s", (_, row) => {
-    expect(() => insert("ledger", { ...event, ...row })).toThrow(/constraint/);
+    ["without events", { events: null }],
+  ])("there is no page %s", (_, row) => {
+    expect(() => insert("page", { ...page, ...row })).toThrow(/constraint/);
   });
 
   test("there is one owner, two runs do not share a name, and no position is written twice", () => {
@@ -208,10 +208,9 @@ describe("the laws of the rows are the database's own", () => {
     const insertRun = "insert into run (no, id, name, digest, manifest, tasks, state, cancelling)";
     db.exec(`${insertRun} values (1, 'r', 'n', 'd', '{}', 1, 'active', 0)`);
     expect(() => db.exec(`${insertRun} values (2, 'r', 'n', 'd', '{}', 1, 'active', 0)`)).toThrow(/constraint/);
-    db.exec("insert into ledger (seq, at, run, kind) values (1, 1, 1, 'run_stalled')");
-    expect(() => db.exec("insert into ledger (seq, at, run, kind) values (1, 1, 1, 'run_stalled')")).toThrow(
-      /constraint/,
-    );
+    const insertPage = "insert into page (first, last, run, events, sum) values (1, 1, 1, '[]', 0)";
+    db.exec(insertPage);
+    expect(() => db.exec(insertPage)).toThrow(/constraint/);
   });
 
   test("a batch that breaks one is not written at all, and says so as a failure of the store", async () => {
@@ -339,7 +338,7 @@ describe("two at once", () => {
     await writer.commit(scribe.journal.take(epoch));
     using reader = new DatabaseSync(file, { readOnly: true });
     const count = () =>
-      reader.prepare("select (select count(*) from ledger) as events, (select count(*) from task) as tasks").get();
+      reader.prepare("select (select max(last) from page) as events, (select count(*) from task) as tasks").get();
     reader.exec("begin");
     expect(count()).toEqual({ events: 1, tasks: 0 });
     await writer.commit(scribe.write(run, 0, claimed).write(run, 1, claimed).journal.take(epoch));

@@ -11,18 +11,8 @@ import { brokenLog } from "./log-check.ts";
 import { LogRoom } from "./log-room.ts";
 import { userVersion } from "./migrate.ts";
 import { pruneRuns } from "./prune.ts";
-import {
-  readEvents,
-  readForgotten,
-  readHistory,
-  readLastSeq,
-  readOwner,
-  readRequests,
-  readRun,
-  readRuns,
-  type Source,
-  type Target,
-} from "./read.ts";
+import { readHistory, readOwner, readRequests, readRun, readRuns, type Source, type Target } from "./read.ts";
+import { readEvents, readForgotten, readLastSeq } from "./read-ledger.ts";
 import { forgetAnswers, type Registers, readAnswer, readPauses, readSecret, readSessions } from "./registers.ts";
 import { type Counted, refuseMissing, sealTable } from "./seals.ts";
 import { type Sheet, sheetOf } from "./sheet.ts";

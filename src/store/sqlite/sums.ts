@@ -17,6 +17,7 @@ const SEEDS = {
   task_spec: 0x1b56c4,
   task: 0x7feb35,
   ledger: 0x3c6ef3,
+  page: 0x2c1b3c,
   request: 0x2545f4,
   duration: 0x5851f4,
   estimate_error: 0x14057b,
@@ -73,22 +74,6 @@ export function sumAt(table: Table, values: readonly Value[], from: number, coun
   let sum: number = SEEDS[table];
   for (let at = from; at < from + count; at++) sum = mixValue(sum, values[at] as Value);
   return sum;
-}
-
-/** The same as `sumOf("ledger", …)`, for what is read most. */
-export function eventSum(
-  seq: number,
-  at: number,
-  run: number,
-  task: number | null,
-  version: number | null,
-  attempt: number | null,
-  kind: string,
-  data: string | null,
-): number {
-  let sum = mixNumber(mixNumber(mixNumber(SEEDS.ledger, seq), at), run);
-  sum = mixValue(mixValue(mixValue(sum, task), version), attempt);
-  return mixValue(mixValue(sum, kind), data);
 }
 
 /** The same as `sumOf("task", …)`, for what is read most. */

@@ -15,12 +15,12 @@ import { sumAt, sumOf, type Value } from "./sums.ts";
 export function writeSheet(target: Target, sheet: Sheet): boolean {
   const sql = target.write;
   if (sql.holdsEpoch.get(sheet.epoch) === undefined) return false;
-  const { newRuns, specs, ledger } = sheet.rows;
+  const { newRuns, specs, pages } = sheet.rows;
   sql.runs.add(newRuns);
   sql.specs.add(specs);
   for (const run of sheet.runs) updateRun(sql, run);
   if (!writeTasks(sql, sheet.rows)) return false;
-  sql.ledger.add(ledger);
+  sql.pages.add(pages);
   for (const no of sheet.requestsDone) deleteRequest(target, no);
   for (const { plan, lessons } of sheet.lessons) remember(target, plan, lessons);
   for (const edited of sheet.edited) updateSpec(sql, edited);

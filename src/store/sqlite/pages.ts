@@ -1,0 +1,65 @@
+/**
+ * The ledger in pages: events of one run that follow each other and were written at once stand in one row. A row for each took a third
+ * of the time that a batch takes to be written, and half as much room again.
+ */
+import { type Event, isRecorded } from "../../domain/event.ts";
+import { type LedgerRow, toLedgerRow } from "../ledger.ts";
+import { damaged, type Value } from "./sums.ts";
+
+/** As the table has it: positions are looked for by where a page begins at the earliest. */
+export const PAGE_MAX = 128;
+
+export interface Page {
+  readonly first: number;
+  readonly last: number;
+  readonly run: number;
+  readonly events: string;
+}
+
+type Line = readonly [at: number, kind: string, data: object | null, ...(readonly [] | OfTask)];
+type OfTask = readonly [task: number, version: number, attempt: number];
+
+/** Takes rows as they come, and gives each page once it has ended. */
+export class Pager {
+  readonly #give: (page: Page) => void;
+  #lines: Line[] = [];
+  #first = 0;
+  #run = 0;
+
+  constructor(give: (page: Page) => void) {
+    this.#give = give;
+  }
+
+  add({ seq, at, run, task, version, attempt, kind, data }: LedgerRow): void {
+    const { length } = this.#lines;
+    if (length === PAGE_MAX || run !== this.#run || seq !== this.#first + length) this.end();
+    if (this.#lines.length === 0) [this.#first, this.#run] = [seq, run];
+    this.#lines.push(task === null ? [at, kind, data] : [at, kind, data, task, version as number, attempt as number]);
+  }
+
+  /** Nothing more comes. */
+  end(): void {
+    const { length } = this.#lines;
+    if (length === 0) return;
+    const last = this.#first + length - 1;
+    this.#give({ first: this.#first, last, run: this.#run, events: JSON.stringify(this.#lines) });
+    this.#lines = [];
+  }
+}
+
+/** Adds the pages of these events, as values in the order of the columns. */
+export function addPages(values: Value[], events: readonly Event[]): void {
+  const pager = new Pager(({ first, last, run, events }) => values.push(first, last, run, events));
+  for (const event of events) if (isRecorded(event)) pager.add(toLedgerRow(event));
+  pager.end();
+}
+
+/** What stands on a page. */
+export function rowsOn({ first, last, run, events }: Page): readonly LedgerRow[] {
+  const lines = JSON.parse(events) as readonly Line[];
+  if (lines.length !== last - first + 1) throw damaged(`the page of the ledger from ${first} on is not whole`);
+  return lines.map(([at, kind, data, task = null, version = null, attempt = null], index) => {
+    const seq = first + index;
+    return { seq, at, run, task, version, attempt, kind, data };
+  });
+}

@@ -1,0 +1,139 @@
+/** What happened, read back: every page is held against its checksum, and what is missing is noticed. */
+import type { Event } from "../../domain/event.ts";
+import type { Range } from "../../std/skips.ts";
+import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
+import type { EventQuery } from "../store.ts";
+import { type Page, rowsOn } from "./pages.ts";
+import { type Row, refuseDisorder, type Source } from "./read.ts";
+import { findSeal, refuseMissing, type Sealing, sealOf, WHOLE_LEDGER } from "./seals.ts";
+import type { SealReading } from "./statements.ts";
+import { damaged, sumOf, verify } from "./sums.ts";
+
+export function readEvents(source: Source, query: EventQuery): readonly Event[] {
+  const { run, task, limit = Number.POSITIVE_INFINITY } = query;
+  const rows = limit > 0 ? gather(source, query, limit) : [];
+  const { seals } = source;
+  if (seals !== undefined) {
+    refuseDisorder(rows, ({ seq }) => seq, "the events of the ledger");
+    if (run === undefined && task === undefined) refuseHoles(source, query, rows, limit);
+    else refuseGaps(seals, query, rows, limit);
+  }
+  return rows.map(fromLedgerRow);
+}
+
+function gather(source: Source, query: EventQuery, limit: number): readonly LedgerRow[] {
+  const { after, last } = rangeOf(source.seals, query);
+  const rows: LedgerRow[] = [];
+  for (const row of rowsIn(source, { after, last, run: query.run ?? null })) {
+    // A page may begin before what is asked for.
+    if (row.seq <= after || row.seq > last || (query.task !== undefined && row.task !== query.task)) continue;
+    rows.push(row);
+    if (rows.length === limit) break;
+  }
+  return rows;
+}
+
+/**
+ * Where the events can be. The seal of a run says where its first and its last one stand, so nothing before or behind them is looked
+ * through; an index would say more, but would make each commit a tenth slower and more.
+ */
+function rangeOf(seals: Sealing, { run, after = 0 }: EventQuery): { readonly after: number; readonly last: number } {
+  const seal = seals && run !== undefined ? findSeal(seals, run) : undefined;
+  if (seal === undefined) return { after, last: Number.MAX_SAFE_INTEGER };
+  return { after: Math.max(after, seal.first - 1), last: seal.last };
+}
+
+type Between = Readonly<Record<"after" | "last", number>> & { readonly run: number | null };
+
+function* rowsIn({ sql: { ledger }, seals }: Source, between: Between): Generator<LedgerRow> {
+  if ("rows" in ledger) {
+    for (const row of ledger.rows.iterate(between)) yield fromOldRow(row, seals !== undefined);
+    return;
+  }
+  for (const page of ledger.pages.iterate(between)) {
+    verifyPage(page);
+    yield* rowsOn(page as unknown as Page);
+  }
+}
+
+function verifyPage(row: Row): void {
+  const { first, last, run, events, sum } = row as unknown as Page & { readonly sum: number };
+  verify(sum, sumOf("page", first, last, run, events), () => `the page of the ledger from event ${first} on`);
+}
+
+/** As it was kept before there were pages. */
+export function fromOldRow(row: Row, summed: boolean): LedgerRow {
+  const { seq, at, run, task, version, attempt, kind, data, sum } = row as unknown as OldRow;
+  const found = sumOf("ledger", seq, at, run, task, version, attempt, kind, data);
+  if (summed) verify(sum, found, () => `event ${seq} of the ledger`);
+  const parsed = data === null ? null : (JSON.parse(data) as object);
+  return { seq, at, run, task, version, attempt, kind, data: parsed };
+}
+
+interface OldRow extends Omit<LedgerRow, "data"> {
+  readonly data: string | null;
+  readonly sum: number | null;
+}
+
+/** All events together are numbered without gaps, but for what was forgotten. */
+function refuseHoles(source: Source, { after = 0 }: EventQuery, rows: readonly LedgerRow[], limit: number): void {
+  let last = after;
+  for (const { seq } of rows) {
+    if (seq !== last + 1 && !isForgotten(source, last + 1, seq - 1))
+      throw damaged(`event ${last + 1} of the ledger is missing`);
+    last = seq;
+  }
+  if (rows.length < limit) refuseOtherEnd(source, last, rows.length > 0);
+}
+
+/** The ledger ends at this position, but for what was forgotten behind it. Gives the last position that was written. */
+function refuseOtherEnd(source: Source, position: number, isThere: boolean): number {
+  const { last } = sealOf(source.seals as SealReading, WHOLE_LEDGER);
+  const isShort = last > position && !isForgotten(source, position + 1, last);
+  if (isShort || (isThere && position > last))
+    throw damaged(`the last event of the ledger is ${position}, where ${last} was written`);
+  return last;
+}
+
+/** Ranges do not touch, so all of these positions are in the same one. */
+function isForgotten({ sql }: Source, first: number, last: number): boolean {
+  const row = sql.forgottenAt.get(first);
+  return row !== undefined && toRange(row).last >= last;
+}
+
+export function readForgotten({ sql, seals }: Source): readonly Range[] {
+  refuseMissing(seals, "forgotten");
+  return sql.forgotten.all().map(toRange);
+}
+
+export function toRange(row: Row): Range {
+  const { first, last, sum } = row as { first: number; last: number; sum: number };
+  verify(sum, sumOf("forgotten", first, last), () => `what was forgotten from event ${first} on`);
+  return { first, last };
+}
+
+/** Those of one task are numbered without gaps among themselves. */
+function refuseGaps(
+  seals: SealReading,
+  { run, task, after = 0 }: EventQuery,
+  rows: readonly LedgerRow[],
+  limit: number,
+): void {
+  if (run !== undefined && task !== undefined) {
+    for (const [index, { version }] of rows.entries())
+      if (index > 0 && version !== (rows[index - 1]?.version ?? 0) + 1)
+        throw damaged(`an event of run ${run}, before its change ${version} of task ${task}, is missing`);
+  }
+  const seal = task === undefined && run !== undefined && rows.length < limit ? findSeal(seals, run) : undefined;
+  if (seal === undefined) return;
+  const { last } = seal;
+  const found = rows.at(-1)?.seq ?? 0;
+  if (last > after && found !== last)
+    throw damaged(`the last event of the ledger is ${found}, where ${last} was written`);
+}
+
+export function readLastSeq({ sql, seals }: Source): number {
+  const { seq } = sql.ledger.lastSeq.get() as { seq: number };
+  if (seals === undefined) return seq;
+  return refuseOtherEnd({ sql, seals }, seq, true);
+}
