@@ -49,8 +49,8 @@ export class Pauses {
 
 export class Aside {
   readonly pauses: Pauses;
-  /** For whom each is kept, where it is for somebody. */
-  readonly #kept = new Map<Candidate, WorkerId | undefined>();
+  /** For whom each is kept that is kept for somebody. */
+  readonly #kept = new Map<Candidate, WorkerId>();
   readonly #offered = new Map<WorkerId, Set<Candidate>>();
 
   constructor(pauses: Pauses) {
@@ -62,22 +62,20 @@ export class Aside {
     const { run, task } = candidate;
     const { offer } = task;
     if (offer === undefined && this.pauses.of(run, task) === undefined) return false;
-    this.#kept.set(candidate, offer?.session);
+    candidate.standing = "aside";
     if (offer !== undefined) {
+      this.#kept.set(candidate, offer.session);
       const offered = this.#offered.get(offer.session) ?? new Set();
       this.#offered.set(offer.session, offered.add(candidate));
     }
     return true;
   }
 
-  has(candidate: Candidate): boolean {
-    return this.#kept.has(candidate);
-  }
-
   remove(candidate: Candidate): void {
+    candidate.standing = "waits";
     const session = this.#kept.get(candidate);
-    this.#kept.delete(candidate);
     if (session === undefined) return;
+    this.#kept.delete(candidate);
     const offered = this.#offered.get(session);
     offered?.delete(candidate);
     if (offered?.size === 0) this.#offered.delete(session);

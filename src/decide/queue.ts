@@ -28,6 +28,8 @@ export interface Candidate {
   entered: Mark;
   /** When it was first passed over: it was its turn, and it did not fit. */
   passedSince: Mark | undefined;
+  /** It waits for its turn, or is kept from it, or somebody has it. Told here: it is asked of everybody, again and again. */
+  standing: "waits" | "aside" | "gone";
 }
 
 /** Who may go, and who would have gone before and does not fit. */

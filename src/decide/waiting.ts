@@ -111,6 +111,7 @@ export class Waiting {
       place: -1,
       entered,
       passedSince: undefined,
+      standing: "waits",
     };
     this.#candidates.set(task, candidate);
     this.#hold(candidate);
@@ -125,6 +126,7 @@ export class Waiting {
     this.#candidates.delete(task);
     if (this.#deps.isPossible(candidate.shape)) this.#count(candidate.run.no, -1);
     this.#unline(candidate);
+    candidate.standing = "gone";
     return candidate;
   }
 
@@ -140,7 +142,7 @@ export class Waiting {
         this.#holds.set(task, { of: status.since, for: millis(hold.for + between(hold.since, now)), since: undefined });
       } else this.#hold(candidate);
       // Where nothing has changed for it, it stays where it stands.
-      const isAside = this.aside.has(candidate);
+      const isAside = candidate.standing === "aside";
       if ((isOnHold || task.offer !== undefined) === isAside) continue;
       if (isAside) {
         this.#bringBack(candidate, now);
@@ -209,7 +211,7 @@ export class Waiting {
   }
 
   #unline(candidate: Candidate): void {
-    if (this.aside.has(candidate)) return this.aside.remove(candidate);
+    if (candidate.standing === "aside") return this.aside.remove(candidate);
     if (this.#delayed.values()[candidate.place] === candidate) return this.#delayed.remove(candidate);
     if (!this.#deps.isPossible(candidate.shape)) return;
     this.#deps.fairness.unqueue(candidate.run, candidate.lane);
@@ -230,6 +232,5 @@ export class Waiting {
     return known?.of === since ? known : { of: since, for: millis(0), since: undefined };
   }
 
-  readonly #waits = (candidate: Candidate): boolean =>
-    this.#candidates.get(candidate.task) === candidate && !this.aside.has(candidate);
+  readonly #waits = ({ standing }: Candidate): boolean => standing === "waits";
 }
