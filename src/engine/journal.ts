@@ -114,7 +114,10 @@ export class Journal {
     const late = this.#events.some(({ kind }) => kind === "run_finished") ? [] : this.#lateLessons;
     for (const teach of late) this.#lessons.push(teach());
     const tasks: TaskWrite[] = [];
-    for (const [task, { run, replaces }] of this.#tasks) tasks.push({ row: toTaskRow(run, task), replaces });
+    // Not by pairs, which would be as many lists again.
+    this.#tasks.forEach(({ run, replaces }, task) => {
+      tasks.push({ row: toTaskRow(run, task), replaces });
+    });
     const batch: Batch = {
       epoch,
       events: this.#events,

@@ -7,7 +7,7 @@ import type { SpecWrite } from "../store.ts";
 import { readHistory, type Target } from "./read.ts";
 import { writeRegisters } from "./registers.ts";
 import { advanceSeals, sealTable, sumIn } from "./seals.ts";
-import type { Rows, Sheet } from "./sheet.ts";
+import { type Rows, type Sheet, TASK_WIDTH } from "./sheet.ts";
 import type { Writing } from "./statements.ts";
 import { sumAt, sumOf, type Value } from "./sums.ts";
 
@@ -43,8 +43,7 @@ function updateSpec(sql: Writing, { run, task, spec }: SpecWrite): void {
   sql.updateSpec.run(text, sumOf("task_spec", run, task, spec.id, text), run, task);
 }
 
-/** Of a row of a task, without its sum: which one it is, and then the rest. */
-const TASK_WIDTH = 16;
+/** Which task it is, and then the rest. */
 const TASK_KEY = 2;
 
 function writeTasks(sql: Writing, { freshTasks, changedTasks }: Rows): boolean {
