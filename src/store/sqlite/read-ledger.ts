@@ -3,7 +3,7 @@ import type { Event } from "../../domain/event.ts";
 import type { Range } from "../../std/skips.ts";
 import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
 import type { EventQuery } from "../store.ts";
-import { type Page, rowsOn } from "./pages.ts";
+import { markOf, type Page, rowsOn } from "./pages.ts";
 import { type Row, refuseDisorder, type Source } from "./read.ts";
 import { findSeal, refuseMissing, type Sealing, sealOf, WHOLE_LEDGER } from "./seals.ts";
 import type { SealReading } from "./statements.ts";
@@ -24,7 +24,7 @@ export function readEvents(source: Source, query: EventQuery): readonly Event[] 
 function gather(source: Source, query: EventQuery, limit: number): readonly LedgerRow[] {
   const { after, last } = rangeOf(source.seals, query);
   const rows: LedgerRow[] = [];
-  for (const row of rowsIn(source, { after, last, run: query.run ?? null })) {
+  for (const row of rowsIn(source, { after, last, run: query.run ?? null }, query.task ?? null)) {
     // A page may begin before what is asked for.
     if (row.seq <= after || row.seq > last || (query.task !== undefined && row.task !== query.task)) continue;
     rows.push(row);
@@ -45,12 +45,13 @@ function rangeOf(seals: Sealing, { run, after = 0 }: EventQuery): { readonly aft
 
 type Between = Readonly<Record<"after" | "last", number>> & { readonly run: number | null };
 
-function* rowsIn({ sql: { ledger }, seals }: Source, between: Between): Generator<LedgerRow> {
+/** At least those of the task, where it is one's. */
+function* rowsIn({ sql: { ledger }, seals }: Source, between: Between, task: number | null): Generator<LedgerRow> {
   if ("rows" in ledger) {
-    for (const row of ledger.rows.iterate(between)) yield fromOldRow(row, seals !== undefined);
+    for (const row of ledger.rows.iterate({ ...between, task })) yield fromOldRow(row, seals !== undefined);
     return;
   }
-  for (const page of ledger.pages.iterate(between)) {
+  for (const page of ledger.pages.iterate({ ...between, mark: task === null ? null : markOf(task) })) {
     verifyPage(page);
     yield* rowsOn(page as unknown as Page);
   }

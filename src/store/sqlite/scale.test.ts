@@ -1,14 +1,15 @@
 /** What must not grow with everything that was ever kept: which rows are looked at, and how many statements it takes. */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { success, task } from "../../../test/rig/builders.ts";
-import { claimed, FIRST, NOW, Scribe } from "../../../test/rig/scribe.ts";
+import { success, task, no as taskNo } from "../../../test/rig/builders.ts";
+import { claimed, FIRST, NOW, Scribe, started } from "../../../test/rig/scribe.ts";
 import { profile } from "../../../test/rig/sessions.ts";
 import { runId, workerId } from "../../domain/ids.ts";
-import { type RunNo, runNo } from "../../domain/run.ts";
-import { NOTHING } from "../store.ts";
+import { runNo } from "../../domain/run.ts";
+import { type EventQuery, NOTHING } from "../store.ts";
 import { audit } from "./audit.ts";
 import { migrate, userVersion } from "./migrate.ts";
+import { PAGE_MAX } from "./pages.ts";
 import type { Target } from "./read.ts";
 import { readEvents } from "./read-ledger.ts";
 import { sheetOf } from "./sheet.ts";
@@ -55,7 +56,7 @@ function pagesOf({ sql: { ledger } }: Target): StatementSync {
 }
 
 /** How many pages of the ledger the statement gives. */
-function looksAt({ target }: Opened, run: RunNo, after: number): number {
+function looksAt({ target }: Opened, query: EventQuery): number {
   let rows = 0;
   const pages = {
     *iterate(given: object) {
@@ -66,7 +67,7 @@ function looksAt({ target }: Opened, run: RunNo, after: number): number {
     },
   };
   const ledger = { lastSeq: target.sql.ledger.lastSeq, pages: pages as unknown as StatementSync };
-  readEvents({ ...target, sql: { ...target.sql, ledger } }, { run, after });
+  readEvents({ ...target, sql: { ...target.sql, ledger } }, query);
   return rows;
 }
 
@@ -75,9 +76,24 @@ test("for the events of one run only what lies between its first and its last is
   expect(planOf(all.db, pagesOf(all.target))).toMatch(
     /SEARCH page USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/,
   );
-  expect(looksAt(all, FIRST, 0)).toBe(1);
-  expect(looksAt(all, runNo(25), 0)).toBe(1);
-  expect(looksAt(all, FIRST, 4)).toBe(0);
+  expect(looksAt(all, { run: FIRST })).toBe(1);
+  expect(looksAt(all, { run: runNo(25) })).toBe(1);
+  expect(looksAt(all, { run: FIRST, after: 4 })).toBe(0);
+});
+
+test("for the events of one task only pages that may have some are read", () => {
+  const all = opened();
+  const scribe = new Scribe();
+  const run = scribe.submit(Array.from({ length: 1_000 }, (_, at) => task(`t${at}`)));
+  for (let at = 0; at < 1_000; at++) scribe.write(run, at, claimed);
+  for (let at = 0; at < 1_000; at++) scribe.write(run, at, started);
+  expect(writeSheet(all.target, sheetOf(scribe.journal.take(0)))).toBe(true);
+  expect(looksAt(all, { run: FIRST })).toBe(Math.ceil(2_001 / PAGE_MAX));
+  expect(looksAt(all, { run: FIRST, task: taskNo(700) })).toBe(2);
+  expect(readEvents(all.target, { run: FIRST, task: taskNo(700) }).map(({ kind }) => kind)).toEqual([
+    "claimed",
+    "started",
+  ]);
 });
 
 test("a seal that was changed does not hide events", () => {

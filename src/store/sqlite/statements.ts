@@ -52,6 +52,7 @@ function prepareLedger(db: DatabaseSync, schema: number) {
       pages: db.prepare(`
         select first, last, run, events, sum from page
         where first > :after - ${PAGE_MAX} and first <= :last and last > :after and (:run is null or run = :run)
+          and (:mark is null or instr(events, :mark) > 0)
         order by first`),
     };
   }
@@ -60,7 +61,7 @@ function prepareLedger(db: DatabaseSync, schema: number) {
     lastSeq: db.prepare("select coalesce(max(seq), 0) as seq from ledger"),
     rows: db.prepare(`
       select seq, at, run, task, version, attempt, kind, data, ${sum} from ledger
-      where seq > :after and seq <= :last and (:run is null or run = :run)
+      where seq > :after and seq <= :last and (:run is null or run = :run) and (:task is null or task = :task)
       order by seq`),
   };
 }
