@@ -14,14 +14,7 @@ export const bench: Bench = async ({ quick }) => {
     pairs.push({ hand: hand.usPerTask, ours: ours.usPerTask, ratio: hand.usPerTask / ours.usPerTask });
   }
   const ratio = median(pairs.map((pair) => pair.ratio));
-  const flat: Record<string, number> = {};
-  for (const size of sizes) {
-    const times = [];
-    for (let times_ = 0; times_ < (size <= 10_000 ? 3 : 1); times_++) {
-      times.push((await inChild<{ usPerTask: number }>(PARTS, ["throughput", size, BATCH])).usPerTask);
-    }
-    flat[size] = round(median(times));
-  }
+  const flat = await costsOf(sizes, quick ? 1 : 3);
   const costs = Object.values(flat);
   const memory = await inChild<{ bytesPerTask: number }>(PARTS, ["memory", quick ? 20_000 : 200_000]);
   const load = await inChild<{ ratio: number }>(PARTS, ["load", quick ? 100_000 : 1_000_000]);
@@ -38,3 +31,12 @@ export const bench: Bench = async ({ quick }) => {
     results: { pairs, microsecondsPerTask: flat, memory, load, restart },
   };
 };
+
+/** Microseconds a task, for each size. In turns: a moment in which the machine is busy would otherwise be one size's alone. */
+async function costsOf(sizes: readonly number[], rounds: number): Promise<Readonly<Record<string, number>>> {
+  const laps = new Map<number, number[]>(sizes.map((size) => [size, []]));
+  for (let no = 0; no < rounds; no++)
+    for (const [size, lap] of laps)
+      lap.push((await inChild<{ usPerTask: number }>(PARTS, ["throughput", size, BATCH])).usPerTask);
+  return Object.fromEntries(Array.from(laps, ([size, lap]) => [size, round(median(lap))]));
+}
