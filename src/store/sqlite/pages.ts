@@ -54,8 +54,8 @@ export function addPages(values: Value[], events: readonly Event[]): void {
   pager.end();
 }
 
-/** Stands on every page that has something of the task, and on few others: looking for it is faster than reading them. */
-export const markOf = (task: number): string => `,${task},`;
+/** True of every page that has something of the task, and of few others. Looking for its number takes a fraction of reading the page. */
+export const mayHave = ({ events }: Page, task: number): boolean => events.includes(`,${task},`);
 
 /** What stands on a page. */
 export function rowsOn({ first, last, run, events }: Page): readonly LedgerRow[] {

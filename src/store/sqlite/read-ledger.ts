@@ -3,7 +3,7 @@ import type { Event } from "../../domain/event.ts";
 import type { Range } from "../../std/skips.ts";
 import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
 import type { EventQuery } from "../store.ts";
-import { markOf, type Page, rowsOn } from "./pages.ts";
+import { mayHave, type Page, rowsOn } from "./pages.ts";
 import { type Row, refuseDisorder, type Source } from "./read.ts";
 import { findSeal, refuseMissing, type Sealing, sealOf, WHOLE_LEDGER } from "./seals.ts";
 import type { SealReading } from "./statements.ts";
@@ -51,9 +51,11 @@ function* rowsIn({ sql: { ledger }, seals }: Source, between: Between, task: num
     for (const row of ledger.rows.iterate({ ...between, task })) yield fromOldRow(row, seals !== undefined);
     return;
   }
-  for (const page of ledger.pages.iterate({ ...between, mark: task === null ? null : markOf(task) })) {
-    verifyPage(page);
-    yield* rowsOn(page as unknown as Page);
+  for (const row of ledger.pages.iterate(between)) {
+    // Those that are passed over, too: what was changed on one may be whose it is.
+    verifyPage(row);
+    const page = row as unknown as Page;
+    if (task === null || mayHave(page, task)) yield* rowsOn(page);
   }
 }
 

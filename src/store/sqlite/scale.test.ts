@@ -9,7 +9,7 @@ import { runNo } from "../../domain/run.ts";
 import { type EventQuery, NOTHING } from "../store.ts";
 import { audit } from "./audit.ts";
 import { migrate, userVersion } from "./migrate.ts";
-import { PAGE_MAX } from "./pages.ts";
+import { mayHave, PAGE_MAX, type Page } from "./pages.ts";
 import type { Target } from "./read.ts";
 import { readEvents } from "./read-ledger.ts";
 import { sheetOf } from "./sheet.ts";
@@ -81,19 +81,20 @@ test("for the events of one run only what lies between its first and its last is
   expect(looksAt(all, { run: FIRST, after: 4 })).toBe(0);
 });
 
-test("for the events of one task only pages that may have some are read", () => {
-  const all = opened();
+test("for the events of one task few pages are read, and one that was changed does not hide any", () => {
+  const { db, target } = opened();
   const scribe = new Scribe();
   const run = scribe.submit(Array.from({ length: 1_000 }, (_, at) => task(`t${at}`)));
   for (let at = 0; at < 1_000; at++) scribe.write(run, at, claimed);
   for (let at = 0; at < 1_000; at++) scribe.write(run, at, started);
-  expect(writeSheet(all.target, sheetOf(scribe.journal.take(0)))).toBe(true);
-  expect(looksAt(all, { run: FIRST })).toBe(Math.ceil(2_001 / PAGE_MAX));
-  expect(looksAt(all, { run: FIRST, task: taskNo(700) })).toBe(2);
-  expect(readEvents(all.target, { run: FIRST, task: taskNo(700) }).map(({ kind }) => kind)).toEqual([
-    "claimed",
-    "started",
-  ]);
+  expect(writeSheet(target, sheetOf(scribe.journal.take(0)))).toBe(true);
+  const of700 = { run: FIRST, task: taskNo(700) };
+  expect(readEvents(target, of700).map(({ kind }) => kind)).toEqual(["claimed", "started"]);
+  const pages = pagesOf(target).all({ after: 0, last: 9_999, run: null }) as unknown as readonly Page[];
+  expect(pages).toHaveLength(Math.ceil(2_001 / PAGE_MAX));
+  expect(pages.filter((page) => mayHave(page, 700))).toHaveLength(2);
+  db.exec("update page set events = replace(events, ',700,2,1]', ',701,2,1]')");
+  expect(() => readEvents(target, of700)).toThrow(/is not what was written/);
 });
 
 test("a seal that was changed does not hide events", () => {

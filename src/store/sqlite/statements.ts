@@ -52,7 +52,6 @@ function prepareLedger(db: DatabaseSync, schema: number) {
       pages: db.prepare(`
         select first, last, run, events, sum from page
         where first > :after - ${PAGE_MAX} and first <= :last and last > :after and (:run is null or run = :run)
-          and (:mark is null or instr(events, :mark) > 0)
         order by first`),
     };
   }
