@@ -92,7 +92,7 @@ export class Chooser {
             (shadow === undefined || reserved.spotsFor(candidate, shadow, now).length > 0) &&
             (may === undefined || may(candidate.task));
     for (;;) {
-      const choice = queue.best(lane, (first) => this.fits(first, now), passes, seeker?.sees);
+      const choice = queue.best(lane, now, this.#fits, passes, seeker?.sees);
       const { best, passed } = choice;
       const hazard = best && (locks.conflict(best.run, best.task) ?? reserved.hazard(best.run, best.task, now));
       if (best === undefined || hazard === undefined) {
@@ -115,20 +115,21 @@ export class Chooser {
       (only === undefined || only === run.no) &&
       lanes?.includes(lane) !== false &&
       passes?.(task) !== false;
-    if (!isSought || status.notBefore > now || !this.fits(candidate, now)) return false;
+    if (!isSought || status.notBefore > now || !this.#fits(candidate, now)) return false;
     return (locks.conflict(run, task) ?? reserved.hazard(run, task, now)) === undefined;
   }
 
-  /** Whether there is room for it anywhere, and its service is there. */
-  fits({ shape }: Candidate, now: Instant): boolean {
+  /** Whether there is room for it anywhere, and its service is there. Made once: it is asked for every task that is given out. */
+  readonly #fits = ({ shape }: Candidate, now: Instant): boolean => {
     if (!this.#isServed(shape.provider, now)) return false;
     if (!fits(shape.own, now)) {
       const at = refilledAt(shape.own, now);
       if (at !== undefined && (this.refill === undefined || at < this.refill)) this.refill = at;
       return false;
     }
-    return shape.spots.some((spot) => canTake(spot, now));
-  }
+    for (const spot of shape.spots) if (canTake(spot, now)) return true;
+    return false;
+  };
 
   /** Who cannot go because of what others have taken keeps their turn, and is kept room for; who stands in their own way does not. */
   #judge({ no, passed }: Skipped, { run, lane }: Candidate, now: Instant): void {

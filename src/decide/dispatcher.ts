@@ -18,7 +18,7 @@ import { estimate } from "./estimates.ts";
 import { Fairness } from "./fairness.ts";
 import { type LanePolicy, Lanes } from "./lanes.ts";
 import type { Hazard } from "./locks.ts";
-import { bestSpot, type Node, type NodeSpec, type Spot } from "./nodes.ts";
+import { bestSpot, canTake, type Node, type NodeSpec, type Spot } from "./nodes.ts";
 import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workersAllowed } from "./pressure.ts";
 import { type Candidate, RunQueue } from "./queue.ts";
 import { upwardRanks } from "./rank.ts";
@@ -155,11 +155,8 @@ export class Dispatcher extends RunBooks {
     if (isHeld(from) && !isHeld(to)) this.#yield(change);
     if (!isHeld(from) && isHeld(to)) this.#seize(change);
     if (to.state !== "ready") return;
-    const entered = this.ready.enter(run, task, to, cause.at);
-    if (from.state !== "ready" || entered === undefined) return;
-    // It only moved up: what it has waited for so far counts.
-    entered.passedSince = before?.passedSince;
-    if (isKeptFor) this.#reserved.takeOver(entered);
+    const entered = this.ready.enter(run, task, to, cause.at, before);
+    if (isKeptFor && entered !== undefined) this.#reserved.takeOver(entered);
   }
 
   /** How full the queue is changes how many go out at once, and which. */
@@ -250,9 +247,12 @@ export class Dispatcher extends RunBooks {
   }
 
   #spotFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): Spot | undefined {
+    const spots = this.#reserved.spotsFor(candidate, shadow, now);
+    // Where there is only one, nothing speaks for another.
+    if (spots.length === 1) return canTake(spots[0] as Spot, now) ? spots[0] : undefined;
     const { run, task } = candidate;
     const affinity = (node: Node): number => this.#site.affinity(run, task, node);
-    return bestSpot(this.#reserved.spotsFor(candidate, shadow, now), { affinity, avoided: task.lostBy }, now);
+    return bestSpot(spots, { affinity, avoided: task.lostBy }, now);
   }
 
   /** The next moment at which something may go that cannot now: a back-off, a rate or a breaker. */

@@ -20,15 +20,10 @@ export class Node {
   readonly capabilities: ReadonlySet<string>;
   readonly open: boolean;
   readonly #workers: Set<WorkerId>;
-  /** How many tasks each of them does at once; one where nothing is said. */
-  readonly #slotsOf = new Map<WorkerId, number>();
+  readonly #seats = new Map<WorkerId, Seat>();
   /** Worker slots as something that can run short, like memory. */
   readonly slots: Pot;
   #idle: WorkerId[];
-  /** How often each worker stands among the idle. */
-  readonly #free = new Map<WorkerId, number>();
-  /** How many tasks a worker has: more than it has slots only while several runs are taken up again one after the other. */
-  readonly #load = new Map<WorkerId, number>();
 
   constructor({ name, workers, capacity, capabilities, open = false }: NodeSpec) {
     this.name = name;
@@ -38,7 +33,7 @@ export class Node {
     this.#workers = new Set(workers);
     this.slots = { name: "workers", capacity: workers.length, free: workers.length, at: instant(0) };
     this.#idle = [...workers].reverse();
-    for (const worker of workers) this.#free.set(worker, 1);
+    for (const worker of workers) this.#seats.set(worker, { slots: 1, free: 1, load: 0 });
   }
 
   get workers(): ReadonlySet<WorkerId> {
@@ -53,10 +48,10 @@ export class Node {
   enrol(worker: WorkerId, slots: number): void {
     if (this.#workers.has(worker)) return;
     this.#workers.add(worker);
-    this.#slotsOf.set(worker, slots);
-    const free = Math.max(0, slots - (this.#load.get(worker) ?? 0));
+    const load = this.#seats.get(worker)?.load ?? 0;
+    const free = Math.max(0, slots - load);
+    this.#seats.set(worker, { slots, free, load });
     for (let slot = 0; slot < free; slot++) this.#idle.push(worker);
-    this.#free.set(worker, free);
     this.slots.capacity += slots;
     this.slots.free += free;
   }
@@ -64,15 +59,16 @@ export class Node {
   /** A worker is gone. What it has stays out until it is known to be lost. */
   dismiss(worker: WorkerId): void {
     if (!this.#workers.delete(worker)) return;
-    this.slots.free -= this.#free.get(worker) ?? 0;
+    const { slots, free, load } = this.#seatOf(worker);
     this.#idle = this.#idle.filter((each) => each !== worker);
-    this.slots.capacity -= this.#slotsOf.get(worker) ?? 1;
-    this.#free.delete(worker);
-    this.#slotsOf.delete(worker);
+    this.slots.free -= free;
+    this.slots.capacity -= slots;
+    if (load === 0) this.#seats.delete(worker);
+    else this.#seats.set(worker, { slots: 0, free: 0, load });
   }
 
   isIdle(worker: WorkerId): boolean {
-    return (this.#free.get(worker) ?? 0) > 0;
+    return (this.#seats.get(worker)?.free ?? 0) > 0;
   }
 
   /** The worker that would get the next task; another one than `avoided` if there is any. */
@@ -83,29 +79,49 @@ export class Node {
   }
 
   occupy(worker: WorkerId, draws: readonly Draw[], now: Instant): void {
-    this.#load.set(worker, (this.#load.get(worker) ?? 0) + 1);
-    const free = this.#free.get(worker) ?? 0;
-    if (free > 0) {
-      this.#idle.splice(this.#idle.lastIndexOf(worker), 1);
-      this.#free.set(worker, free - 1);
+    const seat = this.#seatOf(worker);
+    seat.load++;
+    if (seat.free > 0) {
+      seat.free--;
       this.slots.free--;
+      if (this.#idle.at(-1) === worker) this.#idle.pop();
+      else this.#idle.splice(this.#idle.lastIndexOf(worker), 1);
     }
     take(draws, now);
   }
 
   release(worker: WorkerId, draws: readonly Draw[]): void {
-    const left = (this.#load.get(worker) ?? 1) - 1;
-    if (left > 0) this.#load.set(worker, left);
-    else this.#load.delete(worker);
-    const free = this.#free.get(worker) ?? 0;
-    // Who has more than it has slots, since it came back with fewer, does not get the next one for each that it ends.
-    if (this.#workers.has(worker) && left + free < (this.#slotsOf.get(worker) ?? 1)) {
-      this.#idle.push(worker);
-      this.#free.set(worker, free + 1);
-      this.slots.free++;
-    }
     giveBack(draws);
+    const seat = this.#seats.get(worker);
+    if (seat === undefined) return;
+    seat.load = Math.max(0, seat.load - 1);
+    // Who has more than it has slots, since it came back with fewer, does not get the next one for each that it ends.
+    if (seat.load + seat.free < seat.slots) {
+      seat.free++;
+      this.slots.free++;
+      this.#idle.push(worker);
+    } else if (seat.slots === 0 && seat.load === 0) this.#seats.delete(worker);
   }
+
+  /** Somebody may have work from here without being known here: those have no slot. */
+  #seatOf(worker: WorkerId): Seat {
+    let seat = this.#seats.get(worker);
+    if (seat === undefined) {
+      seat = { slots: 0, free: 0, load: 0 };
+      this.#seats.set(worker, seat);
+    }
+    return seat;
+  }
+}
+
+/** What a worker does at once. */
+interface Seat {
+  /** None for one who has gone and has still something to bring back. */
+  readonly slots: number;
+  /** How often it stands among the idle. */
+  free: number;
+  /** How many tasks it has: more than slots only while several runs are taken up again one after the other. */
+  load: number;
 }
 
 /** Something a task could be given to, and what it would take there. */
@@ -127,7 +143,6 @@ export interface Preference {
  * that, the one where most of what the task needs was made; before that, one where somebody else is free than who lost it.
  */
 export function bestSpot(spots: readonly Spot[], { affinity, avoided }: Preference, now: Instant): Spot | undefined {
-  if (spots.length === 1) return canTake(spots[0] as Spot, now) ? spots[0] : undefined;
   let best: { readonly spot: Spot; readonly merits: readonly number[] } | undefined;
   for (const spot of spots) {
     if (!canTake(spot, now)) continue;

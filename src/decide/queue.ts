@@ -3,7 +3,7 @@ import type { TaskNo } from "../domain/graph.ts";
 import type { Run } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
 import type { Ready, Task } from "../domain/task.ts";
-import type { Instant } from "../domain/time.ts";
+import type { Instant, Millis } from "../domain/time.ts";
 import { Heap } from "../std/heap.ts";
 import type { Shape } from "./shapes.ts";
 
@@ -11,6 +11,12 @@ import type { Shape } from "./shapes.ts";
 export interface Mark {
   readonly at: Instant;
   readonly given: number;
+}
+
+/** How long somebody was on hold while they waited, and since when they are again. */
+export interface Hold {
+  readonly for: Millis;
+  readonly since: Instant | undefined;
 }
 
 /** A ready task in the queue. */
@@ -28,6 +34,8 @@ export interface Candidate {
   entered: Mark;
   /** When it was first passed over: it was its turn, and it did not fit. */
   passedSince: Mark | undefined;
+  /** Nothing for those who never were. */
+  hold: Hold | undefined;
   /** It waits for its turn, or is kept from it, or somebody has it. Told here: it is asked of everybody, again and again. */
   standing: "waits" | "aside" | "gone";
 }
@@ -41,8 +49,14 @@ export interface Choice {
 /** Longest way to go first, then the order of the plan. */
 const goesFirst = (a: Candidate, b: Candidate): boolean => (a.rank !== b.rank ? a.rank > b.rank : a.no < b.no);
 
+/** Those of one shape. It stands here too, so that going through them makes no pairs: that is done for every task that is given out. */
+interface Alike {
+  readonly shape: Shape;
+  readonly heap: Heap<Candidate>;
+}
+
 export class RunQueue {
-  readonly #lanes: Readonly<Record<Priority, Map<Shape, Heap<Candidate>>>> = {
+  readonly #lanes: Readonly<Record<Priority, Map<Shape, Alike>>> = {
     critical: new Map(),
     high: new Map(),
     normal: new Map(),
@@ -51,20 +65,21 @@ export class RunQueue {
   size = 0;
 
   add(candidate: Candidate): void {
-    const shapes = this.#lanes[candidate.lane];
-    let heap = shapes.get(candidate.shape);
-    if (heap === undefined) {
-      heap = new Heap(goesFirst);
-      shapes.set(candidate.shape, heap);
+    const { lane, shape } = candidate;
+    const shapes = this.#lanes[lane];
+    let alike = shapes.get(shape);
+    if (alike === undefined) {
+      alike = { shape, heap: new Heap(goesFirst) };
+      shapes.set(shape, alike);
     }
-    heap.push(candidate);
+    alike.heap.push(candidate);
     this.size++;
   }
 
   remove(candidate: Candidate): void {
     if (candidate.place < 0) return;
     const shapes = this.#lanes[candidate.lane];
-    const heap = shapes.get(candidate.shape) as Heap<Candidate>;
+    const { heap } = shapes.get(candidate.shape) as Alike;
     heap.remove(candidate);
     if (heap.size === 0) shapes.delete(candidate.shape);
     this.size--;
@@ -77,17 +92,18 @@ export class RunQueue {
    */
   best(
     lane: Priority,
-    fits: (first: Candidate) => boolean,
+    now: Instant,
+    fits: (first: Candidate, now: Instant) => boolean,
     passes?: (candidate: Candidate) => boolean,
     seen?: (shape: Shape) => boolean,
   ): Choice {
     let best: Candidate | undefined;
     let passed: Candidate | undefined;
-    for (const [shape, heap] of this.#lanes[lane]) {
+    for (const { shape, heap } of this.#lanes[lane].values()) {
       if (seen !== undefined && !seen(shape)) continue;
       const first = heap.peek() as Candidate;
       if (best !== undefined && !goesFirst(first, best)) continue;
-      if (fits(first)) {
+      if (fits(first, now)) {
         const found = passes === undefined || passes(first) ? first : firstOf(heap.values(), passes);
         if (found !== undefined && (best === undefined || goesFirst(found, best))) best = found;
       } else if (passed === undefined || goesFirst(first, passed)) passed = first;
@@ -100,7 +116,7 @@ export class RunQueue {
   get first(): Candidate | undefined {
     let first: Candidate | undefined;
     for (const lane of PRIORITIES) {
-      for (const heap of this.#lanes[lane].values()) {
+      for (const { heap } of this.#lanes[lane].values()) {
         const next = heap.peek() as Candidate;
         if (first === undefined || goesFirst(next, first)) first = next;
       }
@@ -131,7 +147,7 @@ export class RunQueue {
 
   /** Every waiting candidate, in no particular order. */
   *values(): Iterable<Candidate> {
-    for (const lane of PRIORITIES) for (const heap of this.#lanes[lane].values()) yield* heap.values();
+    for (const lane of PRIORITIES) for (const { heap } of this.#lanes[lane].values()) yield* heap.values();
   }
 }
 

@@ -42,11 +42,16 @@ export class Site {
 
   /** What is out already stays out, even if there is less to give now than when it was claimed. */
   occupy({ run, task, shape, lane, worker, since }: Omit<Holding, "spot">): void {
-    const node = this.nodes.find(({ workers }) => workers.has(worker)) ?? this.#local;
-    const spot = shape.spots.find((each) => each.node === node) ?? { node, draws: [] };
+    const node = this.#nodeOf(worker);
+    const spot = spotOn(shape, node) ?? { node, draws: [] };
     node.occupy(worker, spot.draws, since);
     take(shape.own, since);
     this.#held.set(task, { run, task, shape, lane, worker, spot, since });
+  }
+
+  #nodeOf(worker: WorkerId): Node {
+    for (const node of this.nodes) if (node.workers.has(worker)) return node;
+    return this.#local;
   }
 
   release(task: Task, isDone: boolean): Holding | undefined {
@@ -112,4 +117,9 @@ export class Site {
     });
     return near;
   }
+}
+
+function spotOn({ spots }: Shape, node: Node): Spot | undefined {
+  for (const spot of spots) if (spot.node === node) return spot;
+  return undefined;
 }

@@ -1,7 +1,7 @@
 /** How long an attempt may take, be silent, or go without a heartbeat, and what happens then. */
 import { isExpired } from "../domain/lease.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";
-import { type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
+import { earliest, type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 
 /** What an attempt's time has come for. */
 export type Overdue =
@@ -22,14 +22,9 @@ export function nextDeadline(task: Task, signs: LifeSigns | undefined, patience 
   const { status } = task;
   if (!isHeld(status)) return undefined;
   // One past the deadline: a lease holds up to and including it.
-  const moments: number[] = [status.lease.deadline + 1];
-  if (status.state === "running") {
-    const limit = nextLimit(task, patience);
-    if (limit !== undefined) moments.push(limit.at);
-    const silence = nextSilence(task, signs);
-    if (silence !== undefined) moments.push(silence.at);
-  }
-  return Math.min(...moments) as Instant;
+  const expiry = later(status.lease.deadline, millis(1));
+  if (status.state !== "running") return expiry;
+  return earliest(expiry, nextLimit(task, patience)?.at, nextSilence(task, signs)?.at);
 }
 
 /** What must happen to the held task now, if anything. */

@@ -2,7 +2,7 @@
 import type { Run, RunNo } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
 import { laneOf, type Ready, type Task } from "../domain/task.ts";
-import { between, type Instant, later, type Millis, millis } from "../domain/time.ts";
+import { between, type Instant, later, millis } from "../domain/time.ts";
 import { Heap } from "../std/heap.ts";
 import { laneAbove, type Patience, type Tally, WaitingLines } from "./aging.ts";
 import { Aside, type Pauses } from "./aside.ts";
@@ -25,13 +25,6 @@ export interface WaitingDeps {
   readonly setAside: (candidate: Candidate) => void;
 }
 
-/** How long a task was on hold during the wait that began at `of`, and since when it is again. */
-interface Hold {
-  readonly of: Instant;
-  readonly for: Millis;
-  readonly since: Instant | undefined;
-}
-
 export class Waiting {
   readonly aside: Aside;
   readonly behind = new Behind();
@@ -42,7 +35,6 @@ export class Waiting {
   readonly #movable = new Map<RunNo, number>();
   /** Backing off: ready, but not yet. */
   readonly #delayed = new Heap<Candidate>((a, b) => a.status.notBefore < b.status.notBefore);
-  readonly #holds = new WeakMap<Task, Hold>();
 
   constructor(deps: WaitingDeps) {
     this.#deps = deps;
@@ -78,8 +70,8 @@ export class Waiting {
   }
 
   /** Since when it waits, as far as that is anybody's fault: on hold it holds its clock. */
-  since({ task, status }: Candidate): Instant {
-    return later(status.since, this.#holdOf(task, status).for);
+  since({ status, hold }: Candidate): Instant {
+    return hold === undefined ? status.since : later(status.since, hold.for);
   }
 
   /** The end of the first back-off. */
@@ -92,7 +84,8 @@ export class Waiting {
     return this.#delayed.values().some((each) => each.status.notBefore <= now && lanes.includes(each.lane));
   }
 
-  enter(run: Run, task: Task, status: Ready, now: Instant): Candidate | undefined {
+  /** `before`: who it was until now, if it only stands elsewhere. What it has waited for so far counts. */
+  enter(run: Run, task: Task, status: Ready, now: Instant, before?: Candidate): Candidate | undefined {
     const { queueOf, rankOf, shapeOf, isPossible } = this.#deps;
     if (queueOf(run.no) === undefined) return undefined;
     const lane = laneOf(task);
@@ -110,7 +103,8 @@ export class Waiting {
       rank,
       place: -1,
       entered,
-      passedSince: undefined,
+      passedSince: before?.passedSince,
+      hold: before?.hold,
       standing: "waits",
     };
     this.#candidates.set(task, candidate);
@@ -135,11 +129,10 @@ export class Waiting {
     const all = only === undefined ? this.#candidates.values() : only.tasks.map((task) => this.#candidates.get(task));
     for (const candidate of [...all]) {
       if (candidate === undefined) continue;
-      const { run, task, status, passedSince } = candidate;
-      const hold = this.#holdOf(task, status);
+      const { run, task, status, hold } = candidate;
       const isOnHold = this.aside.pauses.of(run, task) !== undefined;
-      if (hold.since !== undefined && !isOnHold) {
-        this.#holds.set(task, { of: status.since, for: millis(hold.for + between(hold.since, now)), since: undefined });
+      if (hold?.since !== undefined && !isOnHold) {
+        candidate.hold = { for: millis(hold.for + between(hold.since, now)), since: undefined };
       } else this.#hold(candidate);
       // Where nothing has changed for it, it stays where it stands.
       const isAside = candidate.standing === "aside";
@@ -149,8 +142,7 @@ export class Waiting {
         continue;
       }
       this.leave(task);
-      const entered = this.enter(run, task, status, now);
-      if (entered !== undefined) entered.passedSince = passedSince;
+      this.enter(run, task, status, now, candidate);
     }
   }
 
@@ -219,17 +211,11 @@ export class Waiting {
   }
 
   /** From when on it is on hold: at the latest from when it could have gone. */
-  #hold({ run, task, status }: Candidate): void {
+  #hold(candidate: Candidate): void {
+    const { run, task, status, hold } = candidate;
     const pause = this.aside.pauses.of(run, task);
-    const hold = this.#holdOf(task, status);
-    if (pause === undefined || hold.since !== undefined) return;
-    this.#holds.set(task, { ...hold, since: pause.at > status.since ? pause.at : status.since });
-  }
-
-  /** Every wait has a clock of its own. */
-  #holdOf(task: Task, { since }: Ready): Hold {
-    const known = this.#holds.get(task);
-    return known?.of === since ? known : { of: since, for: millis(0), since: undefined };
+    if (pause === undefined || hold?.since !== undefined) return;
+    candidate.hold = { for: hold?.for ?? millis(0), since: pause.at > status.since ? pause.at : status.since };
   }
 
   readonly #waits = ({ standing }: Candidate): boolean => standing === "waits";

@@ -14,11 +14,11 @@ export const hours = (count: number): Millis => millis(count * 3_600_000);
 
 export const later = (from: Instant, by: Millis): Instant => instant(from + by);
 /** The first of those that are known. */
-export const earliest = (...moments: readonly (Instant | undefined)[]): Instant | undefined =>
-  moments.reduce(
-    (first, each) => (each !== undefined && (first === undefined || each < first) ? each : first),
-    undefined,
-  );
+export function earliest(...moments: readonly (Instant | undefined)[]): Instant | undefined {
+  let first: Instant | undefined;
+  for (const each of moments) if (each !== undefined && (first === undefined || each < first)) first = each;
+  return first;
+}
 export const between = (from: Instant, to: Instant): Millis => millis(to - from);
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

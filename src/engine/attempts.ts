@@ -11,16 +11,6 @@ export type Report =
   | { readonly kind: "started"; readonly process: ProcessIdentity | undefined }
   | { readonly kind: "ended"; readonly outcome: Outcome };
 
-interface Live {
-  readonly run: Run;
-  readonly task: Task;
-  readonly fence: number;
-  readonly attempt: Attempt;
-  /** None before its claim is durable. */
-  handle: Handle | undefined;
-  readonly signs: { progressAt: Instant; silenceReported: boolean };
-}
-
 export interface AttemptsDeps {
   readonly executor: Executor;
   readonly now: () => Instant;
@@ -55,15 +45,15 @@ export class Attempts {
   start(task: Task, fence: number): void {
     const live = this.#find(task, fence);
     if (live === undefined) return;
-    live.signs.progressAt = this.#deps.now();
-    live.handle = this.#deps.executor.start(live.attempt, this.#watch(live));
+    live.progressAt = this.#deps.now();
+    live.handle = this.#deps.executor.start(live.attempt, live);
     this.#follow(live);
   }
 
   /** Takes over what an earlier scheduler started. False when nothing of it is left. */
   async adopt(run: Run, task: Task, process: ProcessIdentity | undefined): Promise<boolean> {
     const live = this.#enter(run, task);
-    live.handle = await this.#deps.executor.adopt(live.attempt, process, this.#watch(live));
+    live.handle = await this.#deps.executor.adopt(live.attempt, process, live);
     if (live.handle === undefined) this.#live.delete(task);
     else this.#follow(live);
     return live.handle !== undefined;
@@ -79,18 +69,16 @@ export class Attempts {
   }
 
   signs(task: Task): LifeSigns | undefined {
-    return this.#live.get(task)?.signs;
+    return this.#live.get(task);
   }
 
   silenceReported(task: Task): void {
     const live = this.#live.get(task);
-    if (live !== undefined) live.signs.silenceReported = true;
+    if (live !== undefined) live.silenceReported = true;
   }
 
   #enter(run: Run, task: Task): Live {
-    const signs = { progressAt: this.#deps.now(), silenceReported: false };
-    const attempt = this.#deps.attemptOf(run, task);
-    const live: Live = { run, task, fence: task.attempt, attempt, handle: undefined, signs };
+    const live = new Live(this.#deps, run, task);
     this.#live.set(task, live);
     return live;
   }
@@ -100,21 +88,41 @@ export class Attempts {
     return live?.fence === fence ? live : undefined;
   }
 
-  #watch(live: Live): Watch {
-    const { run, task, fence, signs } = live;
-    return {
-      started: (process) => this.#deps.report(run, task, fence, { kind: "started", process }),
-      progressed: () => {
-        signs.progressAt = this.#deps.now();
-        signs.silenceReported = false;
-      },
-    };
-  }
-
   #follow({ run, task, fence, handle }: Live): void {
     void handle?.outcome.then((outcome) => {
       if (this.#find(task, fence) !== undefined) this.#live.delete(task);
       this.#deps.report(run, task, fence, { kind: "ended", outcome });
     });
+  }
+}
+
+/** One of them, with its signs of life, which it hears of itself: an object for each of these would be as much again. */
+class Live implements Watch, LifeSigns {
+  readonly #deps: AttemptsDeps;
+  readonly run: Run;
+  readonly task: Task;
+  readonly fence: number;
+  readonly attempt: Attempt;
+  /** None before its claim is durable. */
+  handle: Handle | undefined;
+  progressAt: Instant;
+  silenceReported = false;
+
+  constructor(deps: AttemptsDeps, run: Run, task: Task) {
+    this.#deps = deps;
+    this.run = run;
+    this.task = task;
+    this.fence = task.attempt;
+    this.attempt = deps.attemptOf(run, task);
+    this.progressAt = deps.now();
+  }
+
+  started(process: ProcessIdentity | undefined): void {
+    this.#deps.report(this.run, this.task, this.fence, { kind: "started", process });
+  }
+
+  progressed(): void {
+    this.progressAt = this.#deps.now();
+    this.silenceReported = false;
   }
 }

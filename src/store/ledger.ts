@@ -1,5 +1,5 @@
 /** Between events and rows of the ledger: what everybody asks for by itself, and the rest together. */
-import { type Event, isTaskEvent } from "../domain/event.ts";
+import type { Event } from "../domain/event.ts";
 
 export interface LedgerRow {
   readonly seq: number;
@@ -26,15 +26,8 @@ const NOT_IN_DATA = new Set([
   "manifest",
 ]);
 
-export function toLedgerRow(event: Event): LedgerRow {
-  const { seq, at, run, kind } = event;
-  const data = dataOf(event);
-  return isTaskEvent(event)
-    ? { seq, at, run, task: event.task, version: event.version, attempt: event.attempt, kind, data }
-    : { seq, at, run, task: null, version: null, attempt: null, kind, data };
-}
-
-function dataOf(event: Event): object | null {
+/** What an event has besides its place. */
+export function dataOf(event: Event): object | null {
   let data: Record<string, unknown> | null = null;
   for (const key in event) {
     if (NOT_IN_DATA.has(key)) continue;

@@ -2,8 +2,8 @@
  * The ledger in pages: events of one run that follow each other and were written at once stand in one row. A row for each took a third
  * of the time that a batch takes to be written, and half as much room again.
  */
-import { type Event, isRecorded } from "../../domain/event.ts";
-import { type LedgerRow, toLedgerRow } from "../ledger.ts";
+import { type Event, isRecorded, isTaskEvent } from "../../domain/event.ts";
+import { dataOf, type LedgerRow } from "../ledger.ts";
 import { damaged, type Value } from "./sums.ts";
 
 /** As the table has it: positions are looked for by where a page begins at the earliest. */
@@ -31,10 +31,25 @@ export class Pager {
   }
 
   add({ seq, at, run, task, version, attempt, kind, data }: LedgerRow): void {
+    const line: Line = task === null ? [at, kind, data] : [at, kind, data, task, version as number, attempt as number];
+    this.#add(seq, run, line);
+  }
+
+  /** Without a row in between: of all that is made for a task, that was the largest part. */
+  addEvent(event: Event): void {
+    const { seq, at, run, kind } = event;
+    const data = dataOf(event);
+    const line: Line = isTaskEvent(event)
+      ? [at, kind, data, event.task, event.version, event.attempt]
+      : [at, kind, data];
+    this.#add(seq, run, line);
+  }
+
+  #add(seq: number, run: number, line: Line): void {
     const { length } = this.#lines;
     if (length === PAGE_MAX || run !== this.#run || seq !== this.#first + length) this.end();
     if (this.#lines.length === 0) [this.#first, this.#run] = [seq, run];
-    this.#lines.push(task === null ? [at, kind, data] : [at, kind, data, task, version as number, attempt as number]);
+    this.#lines.push(line);
   }
 
   /** Nothing more comes. */
@@ -50,7 +65,7 @@ export class Pager {
 /** Adds the pages of these events, as values in the order of the columns. */
 export function addPages(values: Value[], events: readonly Event[]): void {
   const pager = new Pager(({ first, last, run, events }) => values.push(first, last, run, events));
-  for (const event of events) if (isRecorded(event)) pager.add(toLedgerRow(event));
+  for (const event of events) if (isRecorded(event)) pager.addEvent(event);
   pager.end();
 }
 
