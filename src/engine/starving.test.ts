@@ -229,6 +229,22 @@ describe("nobody climbs", () => {
     expect(countOf(run, "a")).toBe(1);
   });
 
+  test("for as long as it was on hold, also when it was changed since", async () => {
+    const { rig, run, cycle } = await alone();
+    const asked = { by: "mo" };
+    const scope = { of: "run", run: run.no } as const;
+    await rig.promised(rig.engine.reception.hold(scope, asked));
+    await rig.clock.advance(AGE);
+    await rig.promised(rig.engine.reception.letGo(scope, asked));
+    await rig.promised(rig.engine.reception.edit(run, find(run, "a"), { priority: "high" }, asked));
+    await rig.clock.advance(AGE - 1);
+    await rig.promised(cycle.runOnce());
+    expect(countOf(run)).toBe(0);
+    await rig.clock.advance(1);
+    await rig.promised(cycle.runOnce());
+    expect(countOf(run)).toBe(1);
+  });
+
   test("and the clock of one on hold stands still over a restart, and under two pauses at once", async () => {
     const { rig, run } = await alone();
     const asked = { by: "mo" };
