@@ -36,15 +36,15 @@ export class Attempts {
   }
 
   /** It was claimed. What can be done ahead is done while that is being made durable. */
-  prepare(run: Run, task: Task): void {
-    const { attempt } = this.#enter(run, task);
-    this.#deps.executor.prepare?.(attempt);
+  prepare(run: Run, task: Task): Live {
+    const live = this.#enter(run, task);
+    this.#deps.executor.prepare?.(live.attempt);
+    return live;
   }
 
-  /** The claim is durable. What has been decided about the task meanwhile does not change which attempt is meant. */
-  start(task: Task, fence: number): void {
-    const live = this.#find(task, fence);
-    if (live === undefined) return;
+  /** The claim is durable. Where another has taken its place meanwhile, it is not begun any more. */
+  start(live: Live): void {
+    if (this.#live.get(live.task) !== live) return;
     live.progressAt = this.#deps.now();
     live.handle = this.#deps.executor.start(live.attempt, live);
     this.#follow(live);
@@ -97,7 +97,7 @@ export class Attempts {
 }
 
 /** One of them, with its signs of life, which it hears of itself: an object for each of these would be as much again. */
-class Live implements Watch, LifeSigns {
+export class Live implements Watch, LifeSigns {
   readonly #deps: AttemptsDeps;
   readonly run: Run;
   readonly task: Task;

@@ -84,7 +84,7 @@ export class Floor {
   constructor(deps: FloorDeps) {
     const { options, clock } = deps;
     this.#deps = deps;
-    this.#outbox = new Outbox(clock);
+    this.#outbox = new Outbox(clock, (attempt) => this.attempts.start(attempt));
     this.tokens = new Tokens(deps.secrets);
     this.grace = options.grace ?? GRACE;
     this.#batchMax = options.batchMax ?? BATCH_MAX;
@@ -358,11 +358,9 @@ export class Floor {
       if (next === undefined) return true;
       const { run, task, worker, evidence } = next;
       const deadline = later(turn.now, this.#ttl);
-      const lease = { worker, deadline, tokenHash: NO_TOKEN };
-      this.#journal.ofTask(run, task, { kind: "claimed", ...lease, evidence }, turn.now);
-      const { attempt } = task;
-      this.attempts.prepare(run, task);
-      this.#outbox.act(() => this.attempts.start(task, attempt));
+      const claimed = { kind: "claimed", worker, deadline, tokenHash: NO_TOKEN, evidence } as const;
+      this.#journal.ofTask(run, task, claimed, turn.now);
+      this.#outbox.start(this.attempts.prepare(run, task));
       this.#keepAt ??= later(turn.now, this.#heartbeat);
     }
     return false;

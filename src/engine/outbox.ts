@@ -1,22 +1,32 @@
 /** What a turn leads to, kept back until it is durable: work that goes out, answers to those who asked, and whoever listens. */
 import type { Event } from "../domain/event.ts";
 import type { Clock } from "../effects/clock.ts";
+import type { Live } from "./attempts.ts";
 
 type Act = () => void;
+type Start = (attempt: Live) => void;
 type Listener = (events: readonly Event[]) => void;
 
 export class Outbox {
   readonly #clock: Pick<Clock, "soon">;
+  readonly #start: Start;
   readonly #listeners = new Set<Listener>();
+  #attempts: Live[] = [];
   #acts: Act[] = [];
   #answers: Act[] = [];
 
-  constructor(clock: Pick<Clock, "soon">) {
+  constructor(clock: Pick<Clock, "soon">, start: Start) {
     this.#clock = clock;
+    this.#start = start;
   }
 
   get isEmpty(): boolean {
-    return this.#acts.length + this.#answers.length === 0;
+    return this.#attempts.length + this.#acts.length + this.#answers.length === 0;
+  }
+
+  /** An attempt to start. By itself and not as something to do, because that would be an object more for every task. */
+  start(attempt: Live): void {
+    this.#attempts.push(attempt);
   }
 
   /** Something to do. */
@@ -39,11 +49,12 @@ export class Outbox {
    * long again. And who waits for work has it before who brought it hears.
    */
   seal(): (events: readonly Event[] | undefined) => Promise<void> {
-    const [acts, answers] = [this.#acts, this.#answers];
-    [this.#acts, this.#answers] = [[], []];
+    const [attempts, acts, answers] = [this.#attempts, this.#acts, this.#answers];
+    [this.#attempts, this.#acts, this.#answers] = [[], [], []];
     return async (events) => {
+      for (const attempt of attempts) this.#start(attempt);
       for (const act of acts) act();
-      if (acts.length > 0) await this.#sent(answers.length > 0);
+      if (attempts.length + acts.length > 0) await this.#sent(answers.length > 0);
       for (const answer of answers) answer();
       if (events !== undefined) for (const listener of this.#listeners) listener(events);
     };

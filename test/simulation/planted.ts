@@ -39,8 +39,8 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "processes are started before the commit": bug(
     "engine/floor.ts",
-    "this.#outbox.act(() => this.attempts.start(task, attempt));",
-    "this.attempts.start(task, attempt);",
+    "this.#outbox.start(this.attempts.prepare(run, task));",
+    "this.attempts.start(this.attempts.prepare(run, task));",
   ),
   "resources are given back twice": bug(
     "decide/site.ts",

@@ -23,7 +23,7 @@ export function openInlineExecutor(handler: Handler): Executor {
   };
 }
 
-/** Makes only the promises that somebody asks for: most functions end without ever looking whether they should stop. */
+/** Makes only the promises that somebody asks for: many functions are done at once, and most never look whether they should stop. */
 class InlineAttempt implements Handle, Control {
   readonly outcome: Promise<Outcome>;
   readonly #watch: Watch;
@@ -33,16 +33,23 @@ class InlineAttempt implements Handle, Control {
 
   constructor(handler: Handler, attempt: Attempt, watch: Watch) {
     this.#watch = watch;
-    this.outcome = new Promise((settle) => {
-      this.#settle = settle;
-    });
+    const result = this.#begin(handler, attempt);
+    this.outcome = result instanceof Promise ? this.#follow(result) : Promise.resolve(result);
+  }
+
+  #begin(handler: Handler, attempt: Attempt): Outcome | Promise<Outcome> {
     try {
-      const result = handler(attempt, this);
-      if (result instanceof Promise) result.then(this.#settle, (error) => this.#settle?.(asFailure(error)));
-      else this.#settle?.(result);
+      return handler(attempt, this);
     } catch (error) {
-      this.#settle?.(asFailure(error));
+      return asFailure(error);
     }
+  }
+
+  #follow(result: Promise<Outcome>): Promise<Outcome> {
+    return new Promise((settle) => {
+      this.#settle = settle;
+      result.then(settle, (error: unknown) => settle(asFailure(error)));
+    });
   }
 
   get stopped(): Promise<StopReason> {
