@@ -164,7 +164,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "gates stand open": bug("domain/world.ts", "needs + (spec.gate === undefined ? 0 : 1)", "needs"),
   "a session does more at once than it can": bug(
     "decide/nodes.ts",
-    "return (this.#free.get(worker) ?? 0) > 0;",
+    "return (this.#seats.get(worker)?.free ?? 0) > 0;",
     "return this.#workers.has(worker);",
   ),
   "poison is never parked": bug("engine/settle.ts", "task.expiries < EXPIRIES_MAX", "task.expiries < 1e9"),
