@@ -82,7 +82,8 @@ test("a forker that is killed leaves none of the logs behind that it kept", asyn
   await start("true").outcome;
   const processes = join(dir, "state", "processes");
   const spares = (): string[] => readdirSync(processes).filter((name) => name.includes(".spare-"));
-  expect(spares()).toHaveLength(1);
+  // The end is told first.
+  await eventually(() => expect(spares()).toHaveLength(1));
   for (const { process: forker } of readRecords(processes)) process.kill(forker.pid, "SIGKILL");
   expect(await start("exit 3", { fence: 2 }).outcome).toMatchObject({ kind: expect.stringMatching(/exit|lost/) });
   await executor[Symbol.asyncDispose]();

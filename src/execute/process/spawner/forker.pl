@@ -49,6 +49,8 @@ my $ASKED_MAX = 16;
 my %said;
 # Starts by number; of these, those that run by the descriptor that tells their end, those not yet told, and those that ended.
 my (%starts, %running, %fresh, @ended);
+# Logs of successes, to be taken back where nothing was printed: once the end is told, since nobody waits for it.
+my @silent;
 my ($watched, $turns, $hello, $resigning) = ('', 0, '{}', 0);
 
 # Not ignored: that would be passed on to what is started. The second comes when somebody opens a log that is being looked at.
@@ -106,6 +108,8 @@ sub turn {
   my $found = select($readable, $writable, undef, %fresh ? $PATIENCE_MS / 1_000 : 1);
   if ($found > 0) {
     vec $readable, $_, 1 and reap($_) for keys %running;
+    # Whoever waits for an end has it before anything else is done.
+    speak() if $saying ne '';
     my $said = $master && vec $readable, fileno $master, 1;
     my $kept = $keeper && vec $readable, fileno $keeper, 1;
     my $knocked = !$is_kept && vec $readable, fileno $listener, 1;
@@ -117,6 +121,7 @@ sub turn {
   tell_starts() if %fresh && ($found <= 0 || ++$turns % $TELL_EVERY == 0);
   ($resigning = 2, say_line('resign')) if $resigning == 1 && $master;
   speak() if $saying ne '';
+  take_back(shift @silent) while @silent;
 }
 
 # What is waited for, as `select` wants it: kept, because most of it is the same from turn to turn.
@@ -265,7 +270,7 @@ sub reap {
   }
   $start->{end} = [$status, $cpu_us, $most_kb, now()];
   my $log = delete $start->{log};
-  take_back($log) if $status == 0;
+  push @silent, $log if $status == 0;
   say_line('down', $id, @{ $start->{end} }[0 .. 2]);
   push @ended, $id;
   delete $starts{ shift @ended } if @ended > $ENDS_KEPT_MIN + 2 * $most_running;
