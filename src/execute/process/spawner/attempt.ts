@@ -131,7 +131,8 @@ export class LiveAttempt implements Sampled, LaunchWatch {
     this.#count(exit);
     const lasting = this.#cause !== undefined || this.#endedAt - this.launchedAt >= LASTING_MS;
     this.#unswept ||= !lasting;
-    if (lasting || signal(-this.group, 0)) void this.#clear(lasting).then(() => this.#goOn(exit));
+    const isLeft = exit.isGroupEmpty !== true && signal(-this.group, 0);
+    if (lasting || isLeft) void this.#clear(lasting).then(() => this.#goOn(exit));
     else this.#goOn(exit);
   }
 

@@ -25,7 +25,7 @@ my $PIDFD_OPEN = 434;
 my ($AF_UNIX, $SOCK_STREAM, $MSG_DONTWAIT) = (1, 1, 0x40);
 my ($F_SETFD, $FD_CLOEXEC) = (2, 1);
 my $AT_FDCWD = -100;
-my ($EINTR, $EAGAIN) = (4, 11);
+my ($ESRCH, $EINTR, $EAGAIN) = (3, 4, 11);
 
 # How long a start may go untold: most processes are short, and what is said together wakes the listener once.
 my $PATIENCE_MS = 2;
@@ -271,10 +271,13 @@ sub reap {
   $start->{end} = [$status, $cpu_us, $most_kb, now()];
   my $log = delete $start->{log};
   push @silent, $log if $status == 0;
-  say_line('down', $id, @{ $start->{end} }[0 .. 2]);
+  say_line('down', $id, @{ $start->{end} }[0 .. 2], is_empty($start->{pid}));
   push @ended, $id;
   delete $starts{ shift @ended } if @ended > $ENDS_KEPT_MIN + 2 * $most_running;
 }
+
+# Whether nobody is left of a group whose leader was waited for.
+sub is_empty { kill(0, -$_[0]) == 0 && $! == $ESRCH ? 1 : 0 }
 
 # How it ended, the processor time it took, and the most memory it held.
 sub wait_for {

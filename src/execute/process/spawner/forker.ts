@@ -29,6 +29,8 @@ export interface Exit {
   readonly cpuMs?: number;
   /** The most that the largest of these held. Nothing where it cannot be told from what the forker itself holds. */
   readonly peakBytes?: number;
+  /** Nobody was left of its group when it was waited for. False where that is not known. */
+  readonly isGroupEmpty?: boolean;
 }
 
 export interface LaunchWatch {

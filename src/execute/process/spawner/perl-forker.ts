@@ -149,7 +149,7 @@ export class PerlForker implements Forker {
       case "up":
         return this.#up(id, field(2), field(3));
       case "down":
-        return this.#take(id)?.watch.exited(exitOf(field(2), field(3), field(4)));
+        return this.#take(id)?.watch.exited(exitOf(field(2), field(3), field(4), field(5)));
       case "failed":
         return this.#failed(id, field(2), field(3));
       case "hello":
@@ -233,7 +233,7 @@ const identityOf = (pid: string, startTime: string): ProcessIdentity => ({
 const SIGNALS = new Map(Object.entries(constants.signals).map(([name, no]) => [no, name as NodeJS.Signals]));
 
 /** What the kernel says of a process that was waited for, in its own numbers. */
-function exitOf(status: string, cpuMicros: string, mostKilobytes: string): Exit {
+function exitOf(status: string, cpuMicros: string, mostKilobytes: string, isEmpty = ""): Exit {
   const number = Number(status);
   const killedBy = number & 0x7f;
   const most = Number(mostKilobytes) * 1024;
@@ -242,6 +242,7 @@ function exitOf(status: string, cpuMicros: string, mostKilobytes: string): Exit 
     signal: killedBy === 0 ? null : (SIGNALS.get(killedBy) ?? null),
     cpuMs: Math.round(Number(cpuMicros) / 1_000),
     ...(most > FORKER_BYTES && { peakBytes: most }),
+    isGroupEmpty: isEmpty === "1",
   };
 }
 
