@@ -5,7 +5,7 @@
 
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { UserErrorCode } from "../../domain/errors.ts";
 import type { Aside, Durability } from "./connect.ts";
 import { type Packed, pack } from "./packing.ts";
@@ -111,7 +111,9 @@ export class Writer implements AsyncDisposable {
   }
 
   #start(): Worker {
-    const thread = new Worker(PROGRAM, { workerData: this.#data });
+    // Not before it is needed: it takes three milliseconds to be loaded, and most runs never write that much.
+    const { Worker: Thread } = process.getBuiltinModule("node:worker_threads");
+    const thread = new Thread(PROGRAM, { workerData: this.#data });
     thread.on("message", (word: FromWriter) => ("broken" in word ? this.#broke(word.broken) : this.#hear(word)));
     thread.on("error", (error: Error) => this.#end(error.message));
     thread.on("exit", () => this.#end("it ended"));
