@@ -7,16 +7,14 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
-const ENTRIES = ["program", "terminal", "kept"];
-/** What nearly every start needs is also kept as it is compiled: see `keep.mjs`, which is called after this. */
-const KEPT = ["look", "start"];
+const ENTRIES = ["program", "kept"];
 /** What `rota status` takes. */
-const AT_A_LOOK = ["cli/program.js", "cli/terminal.js", "cli/commands.js", "cli/status.js"];
+const AT_A_LOOK = ["cli/program.js", "cli/commands.js", "cli/status.js"];
 /** Loaded one after the other by `rota run`, on the way to its first task. */
 const AT_START = [
   "cli/program.js",
-  "cli/terminal.js",
   "cli/commands.js",
   "cli/run.js",
   "app/crew.js",
@@ -27,6 +25,9 @@ const AT_START = [
 ];
 
 const dist = resolve(process.argv[2] ?? "dist");
+/** Gives out what nearly every start needs, as it was compiled: see `keep.mjs`, which is called after this. It stays where it is. */
+const KEEPER = join(dist, "cli/kept.js");
+const { PARTS } = await import(pathToFileURL(KEEPER).href);
 const { rolldown } = await import("rolldown");
 const atALook = reachable(AT_A_LOOK.map((path) => join(dist, path)));
 const atStart = reachable(AT_START.map((path) => join(dist, path)));
@@ -52,6 +53,9 @@ const { output } = await bundle.generate({
     ],
   },
 });
+const written = new Map(output.map(({ fileName, code }) => [fileName, code]));
+/** What main.js calls, by the names that the first part exports it under. */
+const outside = pairs(/\bimport\{([^}]*)\}from"\.\/bundle\/look\.js"/.exec(written.get("program.js"))[1]);
 // Written only now: the modules that are replaced were read until here.
 for (const [fileName, code] of output.flatMap(filesOf)) {
   const path = join(dist, "cli", fileName);
@@ -60,7 +64,7 @@ for (const [fileName, code] of output.flatMap(filesOf)) {
 }
 
 function filesOf({ fileName, code }) {
-  const kept = KEPT.find((name) => fileName === `bundle/${name}.js`);
+  const kept = PARTS.find((name) => fileName === `bundle/${name}.js`);
   return kept === undefined ? [[fileName, takenDirectly(code)]] : keptFiles(kept, takenDirectly(code));
 }
 
@@ -69,30 +73,43 @@ function filesOf({ fileName, code }) {
  * The function's text has no letters beyond ASCII, so that it is read as it stands and takes half the memory.
  */
 function keptFiles(name, code) {
-  const places = [];
   const importing = code.replaceAll(/\bimport\{([^}]*)\}from"(\.[^"]+)";/g, (_, names, place) => {
     const taken = pairs(names).map(([theirs, own]) => `${theirs}:${own}`);
-    return `const{${taken.join()}}=$imports[${places.push(place) - 1}];`;
+    return `const{${taken.join()}}=${keptFrom(place)};`;
   });
-  const [, body, names] = /^(.*)\bexport\{([^}]*)\};?\s*$/s.exec(importing);
-  const exported = pairs(names);
-  const returned = exported.map(([own, theirs]) => `${theirs}:${own}`);
+  const { body, exported } = partsOf(importing);
+  const returned = [...exported].map(([theirs, own]) => `${theirs}:${own}`);
+  // By the names that main.js knows.
+  const called = outside.map(([theirs, own]) => `${own}:${exported.get(theirs)}`);
+  if (name === PARTS[0]) returned.push(`program:{${called.join()}}`);
   const own = body.replaceAll("import.meta.url", "$url").replaceAll(/\bimport\(/g, "$load(");
-  const text = `(function($imports,$url,$load){"use strict";${own}return{${returned.join()}}})`;
-  const spaces = places.map((_, index) => `$${index}`);
+  const text = `(function($parts,$url,$load){"use strict";${own}return{${returned.join()}}})`;
+  const names = [...exported.keys()];
   const either = [
-    `import{kept}from"../kept.js";`,
-    ...places.map((place, index) => `import*as ${spaces[index]} from"${place}";`),
-    `const around={url:import.meta.url,imports:[${spaces.join()}],load:(place)=>import(place)};`,
-    `const all=kept("${name}",around)??await import("./${name}.plain.js");`,
-    `const{${exported.map(([, theirs]) => `${theirs}:$_${theirs}`).join()}}=all;`,
-    `export{${exported.map(([, theirs]) => `$_${theirs} as ${theirs}`).join()}};`,
+    `import{part}from"../kept.js";`,
+    `const all=part("${name}")??await import("./${name}.plain.js");`,
+    `const{${names.map((each) => `${each}:$_${each}`).join()}}=all;`,
+    `export{${names.map((each) => `$_${each} as ${each}`).join()}};`,
   ];
   return [
     [`bundle/${name}.plain.js`, code],
     [`bundle/${name}.body.js`, inAscii(text)],
     [`bundle/${name}.js`, either.join("")],
   ];
+}
+
+/** What a part imports: one of those before it, or the few lines that the bundler adds of its own, which are as well had on the spot. */
+function keptFrom(place) {
+  const index = PARTS.findIndex((part) => place === `./${part}.js`);
+  if (index !== -1) return `$parts[${index}]`;
+  const { body, exported } = partsOf(written.get(`bundle/${place.slice(2)}`));
+  return `(()=>{${body}return{${[...exported].map(([theirs, own]) => `${theirs}:${own}`).join()}}})()`;
+}
+
+/** A module without its exports; and these, with what each is called within it. */
+function partsOf(code) {
+  const [, body, names] = /^(.*)\bexport\{([^}]*)\};?\s*$/s.exec(code);
+  return { body, exported: new Map(pairs(names).map(([own, theirs]) => [theirs, own])) };
 }
 
 function inAscii(text) {
@@ -123,7 +140,7 @@ function takenDirectly(code) {
 function keepPlace(code, id) {
   // What is exported is handed on as a value, once.
   if (/^export let\b/m.test(code)) throw new Error(`${id} exports a variable that may change`);
-  if (!code.includes("import.meta.url")) return null;
+  if (!code.includes("import.meta.url") || id === KEEPER) return null;
   const place = JSON.stringify(relative(join(dist, "cli/bundle"), id));
   return code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`);
 }

@@ -11,7 +11,7 @@ import { Script } from "node:vm";
 const dist = resolve(process.argv[2] ?? "dist");
 const bundle = pathToFileURL(join(dist, "cli/bundle/")).href;
 const own = (path) => import(pathToFileURL(join(dist, "cli", path)).href);
-const { taken, bodyOf, keptOf } = await own("kept.js");
+const { PARTS, taken, bodyOf, keptOf } = await own("kept.js");
 
 /** Some that are independent, some that are not, one that fails and is tried again. */
 const PLAN = {
@@ -26,7 +26,7 @@ const PLAN = {
 /** How a run ends of which something failed. */
 const FAILED = 1;
 
-for (const name of ["look", "start"]) keep(name, new Script(readFileSync(bodyOf(name, bundle), "latin1")));
+for (const name of PARTS) keep(name, new Script(readFileSync(bodyOf(name, bundle), "latin1")));
 await tryOut();
 for (const [name, script] of taken) keep(name, script);
 

@@ -4,42 +4,74 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { bodyOf, kept, keptOf, type Surroundings } from "./kept.ts";
+import { bodyOf, keptOf, type PartName, type Parts, partsIn } from "./kept.ts";
 
-const BODY =
-  "(function($imports,$url,$load){const{one}=$imports[0];return{two:()=>one+1,url:$url,more:()=>$load(`./more.js`)}})";
+const BODIES: Readonly<Record<PartName, string>> = {
+  look: "(function($parts,$url,$load){return{one:{value:1},url:$url,more:$load}})",
+  start: "(function($parts,$url,$load){const{one}=$parts[0];return{two:()=>one.value+1,one}})",
+};
 
 let place: string;
-let url: string;
-const around = (): Surroundings => ({ url, imports: [{ one: 1 }], load: async (place) => ({ place }) });
+let folder: string;
+const parts = (...args: readonly string[]): Parts =>
+  partsIn(folder, ["node", "rota", ...args], async (module) => ({ module }));
+const keep = (name: PartName, bytes = new Script(BODIES[name]).createCachedData()): void =>
+  writeFileSync(keptOf(name, folder), bytes);
 
 beforeEach(() => {
   place = mkdtempSync(join(tmpdir(), "rota-kept-"));
-  url = pathToFileURL(join(place, "part.js")).href;
-  writeFileSync(bodyOf("part", url), BODY);
+  folder = `${pathToFileURL(place).href}/`;
+  for (const [name, body] of Object.entries(BODIES)) writeFileSync(bodyOf(name as PartName, folder), body);
 });
 afterEach(() => rmSync(place, { recursive: true, force: true }));
 
-test("a part that was kept is given what it imports, and gives what it exports", async () => {
-  writeFileSync(keptOf("part", url), new Script(BODY).createCachedData());
-  const part = kept("part", around()) as { two(): number; url: string; more(): Promise<unknown> };
-  expect([part.two(), part.url, await part.more()]).toEqual([2, url, { place: "./more.js" }]);
+test("a part that was kept is given where it is, and those before it", () => {
+  keep("look");
+  keep("start");
+  const { part } = parts();
+  const start = part("start") as { two(): number; one: object };
+  expect([part("look")?.["url"], start.two()]).toEqual([folder, 2]);
+});
+
+test("all who ask for a part get the same one", () => {
+  keep("look");
+  keep("start");
+  const { part, taken } = parts();
+  expect(part("start")?.["one"]).toBe(part("look")?.["one"]);
+  expect([...taken.keys()]).toEqual(["look", "start"]);
+});
+
+test("what a part loads is another part, or a module where it is none that was kept", async () => {
+  keep("look");
+  keep("start");
+  const { part } = parts();
+  const load = part("look")?.["more"] as (place: string) => Promise<unknown>;
+  expect(await load("./start.js")).toBe(part("start"));
+  expect(await load("./why.js")).toEqual({ module: "./why.js" });
+});
+
+test("a part that was not kept is loaded as a module", async () => {
+  keep("look");
+  const load = parts().part("look")?.["more"] as (place: string) => Promise<unknown>;
+  expect(await load("./start.js")).toEqual({ module: "./start.js" });
 });
 
 test("a program that stays takes nothing that was kept", () => {
-  writeFileSync(keptOf("part", url), new Script(BODY).createCachedData());
-  expect(kept("part", around(), ["node", "rota", "serve"])).toBeUndefined();
+  keep("look");
+  expect(parts("serve").part("look")).toBeUndefined();
 });
 
-test("a part of which this Node has kept nothing is not taken", () => {
-  expect(kept("part", around())).toBeUndefined();
+test("a part of which this Node has kept nothing is not taken, nor one that needs it", () => {
+  keep("start");
+  const { part } = parts();
+  expect([part("look"), part("start")]).toEqual([undefined, undefined]);
 });
 
 test.each([
   ["of another text", new Script("(function(){return{}})").createCachedData()],
-  ["that were cut off", new Script(BODY).createCachedData().subarray(0, 100)],
+  ["that were cut off", new Script(BODIES.look).createCachedData().subarray(0, 100)],
   ["that never were compiled code", Buffer.from("not compiled")],
 ])("kept bytes %s are not taken", (_, bytes) => {
-  writeFileSync(keptOf("part", url), bytes);
-  expect(kept("part", around())).toBeUndefined();
+  keep("look", bytes);
+  expect(parts().part("look")).toBeUndefined();
 });

@@ -1,43 +1,71 @@
 /**
  * Parts of the program as they were compiled when it was built. Node keeps compiled code too, but saves it before anything was called: what
- * a start calls would then be compiled at every start, and that took a quarter of it. Called by what `scripts/bundle.mjs` writes.
+ * a start calls would then be compiled at every start, and that took a quarter of it. `scripts/bundle.mjs` writes them.
  */
 import { readFileSync } from "node:fs";
 import { Script } from "node:vm";
 
 export type Exports = Readonly<Record<string, unknown>>;
-/** What a part has of the module that it is the body of. */
-export interface Surroundings {
-  readonly url: string;
-  readonly imports: readonly Exports[];
-  /** Imports something more, when it is needed. */
-  readonly load: (place: string) => Promise<Exports>;
+/** Imports something that is no part, when it is needed. */
+type Load = (place: string) => Promise<Exports>;
+type Body = (parts: readonly Exports[], url: string, load: Load) => Exports;
+
+/** Each may import those before it, and nothing else. */
+export const PARTS = ["look", "start"] as const;
+export type PartName = (typeof PARTS)[number];
+
+/** Where a part lies: as text, and as this Node has compiled it. */
+export const bodyOf = (name: PartName, folder: string): URL => new URL(`${name}.body.js`, folder);
+export const keptOf = (name: PartName, folder: string): URL =>
+  new URL(`${name}.${process.version}-${process.arch}.kept`, folder);
+
+export interface Parts {
+  /**
+   * What the part exports, the same for all who ask. Nothing where it was built by another Node: then it is imported like any module. Nor for
+   * a program that stays: a daemon starts once, and would pay for it twice when it has nothing to do and its memory is collected (70 ms each
+   * time, against 10).
+   */
+  readonly part: (name: PartName) => Exports | undefined;
+  /** What was taken from here, for the build: what it has called by then is in what it keeps. */
+  readonly taken: ReadonlyMap<PartName, Script>;
 }
-type Body = (imports: readonly Exports[], url: string, load: Surroundings["load"]) => Exports;
 
-/** What was taken from here, for the build: what it has called by then is in what it keeps. */
-export const taken = new Map<string, Script>();
+export function partsIn(
+  folder: string,
+  argv: readonly string[] = process.argv,
+  load: Load = (place) => import(place.startsWith(".") ? new URL(place, folder).href : place),
+): Parts {
+  const made = new Map<PartName, Exports | undefined>();
+  const taken = new Map<PartName, Script>();
+  const part = (name: PartName): Exports | undefined => {
+    if (!made.has(name)) made.set(name, argv.includes("serve") ? undefined : make(name));
+    return made.get(name);
+  };
+  const make = (name: PartName): Exports | undefined => {
+    const before = PARTS.slice(0, PARTS.indexOf(name)).map(part);
+    const script = before.includes(undefined) ? undefined : scriptOf(name, folder);
+    if (script === undefined) return undefined;
+    taken.set(name, script);
+    return (script.runInThisContext() as Body)(before as Exports[], folder, loadAny);
+  };
+  /** A part is not looked for as a module: that takes longer than it takes to run. */
+  const loadAny: Load = async (place) => {
+    const name = PARTS.find((each) => place === `./${each}.js`);
+    return (name && part(name)) ?? (await load(place));
+  };
+  return { part, taken };
+}
 
-/** Where a part lies, beside what imports it: as text, and as this Node has compiled it. */
-export const bodyOf = (name: string, url: string): URL => new URL(`${name}.body.js`, url);
-export const keptOf = (name: string, url: string): URL =>
-  new URL(`${name}.${process.version}-${process.arch}.kept`, url);
+/** The parts of this very program. */
+export const { part, taken } = partsIn(new URL("./bundle/", import.meta.url).href);
 
-/**
- * What the part exports. Nothing where it was built by another Node: then it is imported like any module. Nor for a program that stays: a
- * daemon starts once, and would pay for it twice when it has nothing to do and its memory is collected (70 ms each time, against 10).
- */
-export function kept(name: string, around: Surroundings, argv: readonly string[] = process.argv): Exports | undefined {
-  if (argv.includes("serve")) return undefined;
-  const { url, imports, load } = around;
-  const cachedData = bytesOf(keptOf(name, url));
+function scriptOf(name: PartName, folder: string): Script | undefined {
+  const cachedData = bytesOf(keptOf(name, folder));
   if (cachedData === undefined) return undefined;
-  const body = bodyOf(name, url);
+  const body = bodyOf(name, folder);
   const script = new Script(readFileSync(body, "latin1"), { filename: body.href, cachedData });
   // The same Node with other settings of its engine.
-  if (script.cachedDataRejected === true) return undefined;
-  taken.set(name, script);
-  return (script.runInThisContext() as Body)(imports, url, load);
+  return script.cachedDataRejected === true ? undefined : script;
 }
 
 function bytesOf(file: URL): Uint8Array | undefined {

@@ -13,12 +13,18 @@ async function start(): Promise<void> {
   if ((only === "--version" || only === "-V") && more.length === 0) return sayVersion();
   quietSqlite();
   keepCompiled(process.env);
-  const [{ runProgram }, { systemTerminal }] = await Promise.all([import("./program.ts"), import("./terminal.ts")]);
+  const { runProgram, systemTerminal } = await program();
   const terminal = systemTerminal(process.env);
   const code = await runProgram(process.argv.slice(2), { terminal, env: process.env, cwd: process.cwd() });
   await terminal.flush();
   // Not left to itself: a watcher or a timer that a command forgot must not keep the prompt away.
   process.exit(code);
+}
+
+/** As the build has kept it: to find and read it as modules takes longer than to run it. */
+async function program(): Promise<typeof import("./program.ts")> {
+  const { part } = await import("./kept.ts");
+  return (part("look")?.["program"] as typeof import("./program.ts") | undefined) ?? (await import("./program.ts"));
 }
 
 /** The shortest way to the one answer that scripts ask for in loops. */

@@ -3,6 +3,8 @@ import { UserError } from "../domain/errors.ts";
 import type { CommandSpec, Context } from "./command.ts";
 import { parseCommandLine } from "./parse.ts";
 
+export { systemTerminal } from "./terminal.ts";
+
 /** The program met a fault of its own: what BSD's sysexits call EX_SOFTWARE. */
 const EXIT_BUG = 70;
 

@@ -18,8 +18,14 @@ describe.each([
   const node = (...args: readonly string[]): string =>
     execFileSync(process.execPath, ["--disable-warning=ExperimentalWarning", ...flags, ...args], { encoding: "utf8" });
 
+  const at = (path: string): string => JSON.stringify(pathToFileURL(join(CLI, path)).href);
+
+  test("it begins with what was kept, not with modules, where it can", () => {
+    const asked = `console.log(typeof (await import(${at("kept.js")})).part("look")?.program.runProgram)`;
+    expect(node("--input-type=module", "--eval", asked)).toBe(taken.length > 0 ? "function\n" : "undefined\n");
+  });
+
   test("it takes what it can use", () => {
-    const at = (path: string): string => JSON.stringify(pathToFileURL(join(CLI, path)).href);
     const asked = `await import(${at("bundle/start.js")}); console.log([...(await import(${at("kept.js")})).taken.keys()].join())`;
     expect(node("--input-type=module", "--eval", asked)).toBe(`${taken.join()}\n`);
   });
