@@ -46,12 +46,13 @@ let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
 
 let seen: readonly string[] = [];
-/** Who commits: the thread that everything else is done by, or one of its own. */
-const WAYS = ["inline", "aside"] as const;
+/** Who commits: the thread that everything else is done by, or one of its own. And a file that begins as a copy. */
+const WAYS = ["inline", "aside", "blank"] as const;
 type Way = (typeof WAYS)[number];
 const counts = new Map<Way, Readonly<Record<Call, number>>>();
 beforeAll(async () => {
   if (!canInject()) return;
+  await openSqliteStore(join(root, "blank.db"))[Symbol.asyncDispose]();
   seen = await portraits(() => openSqliteStore(":memory:"));
   for (const way of WAYS) counts.set(way, await countCalls({ argv: [...NODE, MAIN, newFile(), "0", way] }));
 });

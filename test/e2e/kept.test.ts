@@ -1,12 +1,14 @@
 /** The built program starts from what the build has compiled, and without it where that is of no use. */
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { freshDir } from "../rig/cli.ts";
 
-const CLI = resolve(import.meta.dirname, "../../dist/cli");
+const DIST = resolve(import.meta.dirname, "../../dist");
+const CLI = join(DIST, "cli");
 
 /** A setting of the engine that changes nothing here: what was compiled under another is not taken. */
 const OTHERWISE = "--stack-trace-limit=11";
@@ -37,4 +39,13 @@ describe.each([
     const said = node(join(CLI, "main.js"), "run", plan, "--json", "--state", join(dir, "state"));
     expect(JSON.parse(said)).toMatchObject({ outcome: "succeeded" });
   });
+});
+
+test("the empty database that the build has made is of the newest schema", () => {
+  // Not where it lies: whoever opens it leaves something beside it.
+  const copy = join(freshDir(), "blank.db");
+  copyFileSync(join(DIST, "store/sqlite/blank.db"), copy);
+  using db = new DatabaseSync(copy, { readOnly: true });
+  const known = readdirSync(join(DIST, "store/sqlite/migrations")).length;
+  expect(db.prepare("pragma user_version").get()).toEqual({ user_version: known });
 });

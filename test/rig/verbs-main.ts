@@ -1,8 +1,10 @@
 /**
  * A process that does every verb to the store in a file, and says on standard output after each that it was answered. It is there to be
- * killed. A stubborn one goes on with the next verb when one has failed; with `aside` a thread of its own does the commits.
+ * killed. A stubborn one goes on with the next verb when one has failed; with `aside` a thread of its own does the commits; with `blank` the
+ * file begins as a copy of `blank.db`, which lies where its folder does.
  */
 import { writeSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { ALWAYS } from "./stores.ts";
 import { perform } from "./verbs.ts";
@@ -10,7 +12,9 @@ import { perform } from "./verbs.ts";
 const say = (text: string): void => void writeSync(1, `${text}\n`);
 const [file = "", from = "0", ...ways] = process.argv.slice(2);
 {
-  await using store = openSqliteStore(file, { foldAfter: 1, ...(ways.includes("aside") && { aside: ALWAYS }) });
+  const begun = ways.includes("blank") ? { blank: new URL("../blank.db", pathToFileURL(file)) } : {};
+  const written = ways.includes("aside") ? { aside: ALWAYS } : {};
+  await using store = openSqliteStore(file, { foldAfter: 1, ...begun, ...written });
   say("opened");
   const failed = ways.includes("stubborn") ? (name: string) => say(`failed: ${name}`) : undefined;
   await perform(store, (done, name) => say(`${done} ${name}`), Number(from), failed);

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
+import { layBlank } from "./blank.ts";
 import { asUserError } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
@@ -27,6 +28,8 @@ export interface SqliteOptions {
   readonly foldAfter?: number;
   /** Readers change nothing, not even the schema. */
   readonly readOnly?: boolean;
+  /** What a new database is a copy of. */
+  readonly blank?: URL;
 }
 
 const BUSY_MS = 5_000;
@@ -39,12 +42,15 @@ const FOLD_AT_ONCE = 2 * FOLD_AFTER;
 /** A reader that stays keeps the log from being folded back. Once it has gone, the log is cut to this again. */
 const LOG_BYTES_MAX = 32 * 2 ** 20;
 
-export function connect(file: string, { durability = "full", readOnly = false }: SqliteOptions = {}): DatabaseSync {
+export function connect(
+  file: string,
+  { durability = "full", readOnly = false, blank }: SqliteOptions = {},
+): DatabaseSync {
   // Before anybody has it open: whoever closes it last brings what can be read into the database, and takes the rest away. Where
   // commits are not synced one by one, a power cut may leave any of the last ones behind.
   const broken = readOnly || durability === "normal" || file === ":memory:" ? undefined : brokenLog(file);
   if (broken !== undefined) throw asUserError(damaged(broken), file);
-  const db = openDatabase(file, readOnly);
+  const db = openDatabase(file, readOnly, blank);
   try {
     if (readOnly) db.exec(`pragma busy_timeout = ${BUSY_MS}`);
     else {
@@ -74,11 +80,13 @@ function prepareToWrite(db: DatabaseSync, durability: Durability): void {
   db.exec(`pragma journal_size_limit = ${LOG_BYTES_MAX}`);
 }
 
-function openDatabase(file: string, readOnly: boolean): DatabaseSync {
+function openDatabase(file: string, readOnly: boolean, blank?: URL): DatabaseSync {
+  const isKept = !readOnly && file !== ":memory:";
   try {
-    if (!readOnly && file !== ":memory:") mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    if (isKept) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    if (isKept) layBlank(file, blank);
     const db = new DatabaseSync(file, { readOnly, enableForeignKeyConstraints: false });
-    if (!readOnly && file !== ":memory:") chmodSync(file, 0o600);
+    if (isKept) chmodSync(file, 0o600);
     return db;
   } catch (error) {
     throw asUserError(error, file);

@@ -9,8 +9,7 @@ import { turnPages } from "./turn-pages.ts";
 
 interface Migration {
   readonly no: number;
-  readonly name: string;
-  readonly sql: string;
+  readonly place: URL;
 }
 
 const FOLDER = new URL("./migrations/", import.meta.url);
@@ -25,7 +24,7 @@ export function migrate(db: DatabaseSync, file: string): void {
   try {
     const before = userVersion(db);
     for (const migration of known.slice(before)) {
-      db.exec(migration.sql);
+      db.exec(readFileSync(migration.place, "utf8"));
       if (migration.no === PAGES_SINCE) turnPages(db, before >= SUMS_SINCE);
       db.exec(`pragma user_version = ${migration.no}`);
     }
@@ -51,7 +50,7 @@ export const userVersion = (db: DatabaseSync): number =>
 
 let migrations: readonly Migration[] | undefined;
 
-/** They are part of the program, and do not change while it runs. */
+/** They are part of the program, and do not change while it runs. What they say is read when it is done: mostly never. */
 function readMigrations(): readonly Migration[] {
   migrations ??= migrationsIn(FOLDER);
   return migrations;
@@ -64,6 +63,6 @@ function migrationsIn(folder: URL): readonly Migration[] {
   return names.map((name, index) => {
     const no = Number(name.slice(0, 4));
     invariant(no === index + 1, `migration ${name} is number ${index + 1}`);
-    return { no, name, sql: readFileSync(new URL(name, folder), "utf8") };
+    return { no, place: new URL(name, folder) };
   });
 }

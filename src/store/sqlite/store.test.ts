@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, describe, expect, test } from "vitest";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { manifest, owner, task } from "../../../test/rig/builders.ts";
 import { START } from "../../../test/rig/clock.ts";
 import { claimed, Scribe, started } from "../../../test/rig/scribe.ts";
@@ -17,9 +18,12 @@ const root = mkdtempSync(join(tmpdir(), "rota-sqlite-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
+const blank = pathToFileURL(join(root, "blank.db"));
+beforeAll(() => openSqliteStore(fileURLToPath(blank))[Symbol.asyncDispose]());
 
 storeConformance("sqlite store", () => openSqliteStore(newFile()));
 storeConformance("sqlite store, written by its thread", () => openSqliteStore(newFile(), { aside: ALWAYS }));
+storeConformance("sqlite store, begun as a copy", () => openSqliteStore(newFile(), { blank }));
 storeConformance("sqlite store in memory", () => openSqliteStore(":memory:"));
 
 const STALE = () => false;
