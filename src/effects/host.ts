@@ -83,9 +83,10 @@ export function markedProcesses(mark: string): readonly { pid: number; environme
   if (!LINUX) return [];
   const found: { pid: number; environment: readonly string[] }[] = [];
   for (const pid of pids()) {
-    const text = textOf(`/proc/${pid}/environ`);
-    if (text?.includes(mark) !== true) continue;
-    const environment = text.split("\0");
+    const bytes = bytesOf(`/proc/${pid}/environ`);
+    // Nearly all are somebody else's, and need not be made words of.
+    if (bytes?.includes(mark, 0, "latin1") !== true) continue;
+    const environment = bytes.toString("latin1").split("\0");
     if (environment.includes(mark)) found.push({ pid, environment });
   }
   return found;
@@ -161,15 +162,21 @@ function kilobytes(text: string, name: string): number | undefined {
 /** One for all: these files are small, are read whole in one call, and are read often. */
 const buffer = Buffer.allocUnsafeSlow(256 * 1024);
 
-/** Processes come and go while we look: one that cannot be read is one that is not there. */
-function textOf(path: string): string | undefined {
+const textOf = (path: string): string | undefined => bytesOf(path)?.toString("latin1");
+
+/** Processes come and go while we look: one that cannot be read is one that is not there. Holds until the next one is read. */
+function bytesOf(path: string): Buffer | undefined {
+  // Nobody reads where it was thrown, and finding that out is most of what a process of somebody else costs.
+  const depth = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
   let file: number | undefined;
   try {
     file = openSync(path, "r");
-    return buffer.toString("latin1", 0, readSync(file, buffer, 0, buffer.length, null));
+    return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, null));
   } catch {
     return undefined;
   } finally {
+    Error.stackTraceLimit = depth;
     if (file !== undefined) closeSync(file);
   }
 }

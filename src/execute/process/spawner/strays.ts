@@ -25,7 +25,7 @@ export class Strays {
 
   /** What a look that begins after this call finds; every call before it begins gets the same. */
   look(): Promise<Sighting> {
-    this.#next ??= pause(this.#restUntil - ticks()).then(() => {
+    this.#next ??= this.#rested().then(() => {
       this.#next = undefined;
       const from = ticks();
       const seen = sight(this.#stateId);
@@ -34,6 +34,12 @@ export class Strays {
       return seen;
     });
     return this.#next;
+  }
+
+  /** Not even for a moment where none is due: the end of every run waits for this. */
+  async #rested(): Promise<void> {
+    const rest = this.#restUntil - ticks();
+    if (rest > 0) await pause(rest);
   }
 
   /** Has the strays of an attempt that ended looked for within a second or so. */
