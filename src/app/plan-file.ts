@@ -1,8 +1,8 @@
 /** A plan in a file: read, judged, and ready to be run. */
-import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { UserError } from "../domain/errors.ts";
+import { digestOf } from "../effects/digest.ts";
 import { machineCapacity } from "../effects/machine.ts";
 import type { Diagnostic } from "../plan/diagnostics.ts";
 import { type Plan, parsePlan } from "../plan/plan.ts";
@@ -41,8 +41,7 @@ export const planJsonSchema = planSchema;
 export async function loadPlan(file: string, options: LoadOptions): Promise<LoadedPlan> {
   const { plan, diagnostics, bytes } = await checkPlan(file, options);
   if (plan === undefined) throw invalid(options.name ?? nameOf(file), diagnostics);
-  const digest = hash("sha256", bytes);
-  return { plan, file, directory: dirname(file), digest, warnings: diagnostics };
+  return { plan, file, directory: dirname(file), digest: digestOf(bytes), warnings: diagnostics };
 }
 
 /** Looked at once: a daemon reads many plans, and its machine stays what it is. */

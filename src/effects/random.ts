@@ -1,5 +1,8 @@
 /** Randomness as an argument: seeded where a history must be repeatable, secret where a token must not be guessed. */
-import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { closeSync, openSync, readSync } from "node:fs";
+
+/** Loaded when it is needed: it takes four milliseconds, and a plan whose tasks no session claims is run without it. */
+const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
 
 export interface Random {
   /** Uniform in [0, 1). */
@@ -35,10 +38,10 @@ export interface Secrets {
 const BLOCK_BYTES = 32 * 256;
 
 export function systemSecrets(): Secrets {
-  let block = Buffer.alloc(0);
+  let block: Buffer = Buffer.alloc(0);
   let used = 0;
   const take = (count: number): Buffer => {
-    if (used + count > block.length) [block, used] = [randomBytes(BLOCK_BYTES), 0];
+    if (used + count > block.length) [block, used] = [randomBlock(), 0];
     used += count;
     return block.subarray(used - count, used);
   };
@@ -49,6 +52,24 @@ export function systemSecrets(): Secrets {
   };
 }
 
+/** The kernel's own, which is what every other source of secrets is fed from. Where it cannot be read there are other ways to ask for it. */
+function randomBlock(): Buffer {
+  const block = Buffer.alloc(BLOCK_BYTES);
+  return readRandom(block) === BLOCK_BYTES ? block : crypto().randomBytes(BLOCK_BYTES);
+}
+
+function readRandom(block: Buffer): number {
+  let source: number | undefined;
+  try {
+    source = openSync("/dev/urandom", "r");
+    return readSync(source, block);
+  } catch {
+    return 0;
+  } finally {
+    if (source !== undefined) closeSync(source);
+  }
+}
+
 /**
  * The tokens of leases, made from one secret: whoever asks for the same grant again gets the same token, although only its hash is
  * kept. Without the secret none can be guessed.
@@ -56,16 +77,23 @@ export function systemSecrets(): Secrets {
 export const tokensFrom =
   (secret: string) =>
   (run: string, task: string, fence: number, ...more: readonly string[]): string =>
-    createHmac("sha256", secret)
+    crypto()
+      .createHmac("sha256", secret)
       .update(JSON.stringify([run, task, fence, ...more]))
       .digest("base64url");
 
 /** What is stored of a token. */
-export const hashToken = (token: string): string => hash("sha256", token, "base64url");
+export const hashToken = (token: string): string => crypto().hash("sha256", token, "base64url");
 
 /** Whether the token is the one whose hash is stored. How long it takes says nothing about how much of it was right. */
 export function isToken(token: string, stored: string): boolean {
   const kept = Buffer.from(stored, "base64url");
-  const given = hash("sha256", token, "buffer");
-  return kept.length === given.length && timingSafeEqual(given, kept);
+  const given = crypto().hash("sha256", token, "buffer");
+  return kept.length === given.length && crypto().timingSafeEqual(given, kept);
+}
+
+/** Whether somebody has given the secret itself. How long it takes says nothing about how much of it was right. */
+export function isSecret(given: string, secret: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(secret)];
+  return a.length === b.length && crypto().timingSafeEqual(a, b);
 }

@@ -1,5 +1,5 @@
 /** The built program starts from what the build has compiled, and without it where that is of no use. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -39,6 +39,24 @@ describe.each([
     const said = node(join(CLI, "main.js"), "run", plan, "--json", "--state", join(dir, "state"));
     expect(JSON.parse(said)).toMatchObject({ outcome: "succeeded" });
   });
+});
+
+test("what a plan of processes does not need is not waited for", () => {
+  const dir = freshDir();
+  const plan = join(dir, "plan.json");
+  writeFileSync(plan, JSON.stringify({ name: "plan", tasks: { first: { run: ["true"] } } }));
+  const look = `data:text/javascript,process.on("exit",()=>console.error(process.moduleLoadList.join()))`;
+  const args = ["--disable-warning=ExperimentalWarning", "--import", look, join(CLI, "main.js")];
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [...args, "run", plan, "--json", "--state", join(dir, "state")],
+    {
+      encoding: "utf8",
+    },
+  );
+  const loaded = stderr.split(",");
+  expect([status, loaded.includes("NativeModule net")]).toEqual([0, true]);
+  expect(loaded.filter((name) => /^NativeModule (crypto|worker_threads|http)$/.test(name))).toEqual([]);
 });
 
 test("the empty database that the build has made is of the newest schema", () => {

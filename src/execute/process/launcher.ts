@@ -115,7 +115,7 @@ export function launchForker({ directory, id, identity, hello, perl, lost }: Lau
   const { settings, environment } = hello;
   forker.hello(JSON.stringify({ settings, environment }));
   const [here, there] = withinProgram<FromSpawner, ToSpawner>();
-  spawner.accept(there, "parent");
+  spawner.accept(there, "self");
   const link = new Link(id, here, hello, lost);
   link.prepare = (order) => spawner.prepare(order);
   return link;

@@ -1,6 +1,6 @@
 /** Starts attempts for one scheduler at a time, outlives it, and never leaves anything running for nobody. */
-import { timingSafeEqual } from "node:crypto";
 import type { Outcome } from "../../../domain/outcome.ts";
+import { isSecret } from "../../../effects/random.ts";
 import { unreachable } from "../../../std/invariant.ts";
 import type { Channel, Connect } from "../channel.ts";
 import type { StateIdentity } from "../files.ts";
@@ -66,15 +66,18 @@ export class Spawner implements Surroundings {
     this.strays = new Strays(identity.stateId, () => this.settings.leftoverGraceMs);
   }
 
-  /** Listens to whoever is at the other end, the scheduler that started us or a stranger; obeys once it has given the secret. */
-  accept(connect: Connect<ToSpawner>, from: "parent" | "stranger"): void {
+  /**
+   * Listens to whoever is at the other end: the scheduler that started us, or a stranger. Obeys once it has given the secret, which the program
+   * that we are part of need not.
+   */
+  accept(connect: Connect<ToSpawner>, from: "self" | "parent" | "stranger"): void {
     const channel = connect(
       (message) => {
-        if (message.kind === "hello") this.#hello(channel, message);
+        if (message.kind === "hello") this.#hello(channel, message, from === "self");
         else if (channel === this.#scheduler) this.#obey(message);
       },
       () => {
-        if (channel === this.#scheduler || (from === "parent" && this.#hellos === 0)) this.#abandoned();
+        if (channel === this.#scheduler || (from !== "stranger" && this.#hellos === 0)) this.#abandoned();
       },
     );
   }
@@ -150,8 +153,8 @@ export class Spawner implements Surroundings {
     this.#leaveIfDone();
   }
 
-  #hello(channel: Channel, hello: Hello): void {
-    if (!equal(hello.secret, this.#identity.secret)) {
+  #hello(channel: Channel, hello: Hello, isOwn: boolean): void {
+    if (!isOwn && !isSecret(hello.secret, this.#identity.secret)) {
       channel.close();
       return;
     }
@@ -249,9 +252,4 @@ export class Spawner implements Surroundings {
     if (this.#dismissed || this.#resigned || this.#scheduler === undefined) return false;
     return this.#hellos === 1 || this.#ends.unheard > 0;
   }
-}
-
-function equal(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
