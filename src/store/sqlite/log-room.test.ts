@@ -37,6 +37,22 @@ test("there is always room ahead of what is written, up to where the log begins 
   }
 });
 
+test("a log with little in it gets little room, and one with much in it more", () => {
+  const file = newFile();
+  using db = database(file);
+  using room = new LogRoom(db, file, 4_000);
+  const insert = db.prepare("insert into note (text) values (?)");
+  const ahead = (commits: number): number => {
+    for (let no = 0; no < commits; no++) {
+      insert.run("x".repeat(3_000));
+      room.keep();
+    }
+    return pagesIn(file) - positionOf(db);
+  };
+  expect(ahead(1)).toBeLessThanOrEqual(32);
+  expect(Math.max(...Array.from({ length: 20 }, () => ahead(20)))).toBeGreaterThan(128);
+});
+
 test("what others write at the same time is not overwritten, and a log with room in it is read as it was written", () => {
   const file = newFile();
   const db = database(file);

@@ -10,9 +10,13 @@ import { isOfDisk } from "./failure.ts";
 /** Of the file, and of what belongs to each page in it. */
 const HEADER_BYTES = 32;
 const FRAME_BYTES = 24 + 4_096;
-/** How many pages are added at a time, and with how many left. */
+/** How many pages are added at a time. Few while there are few: most runs are short, and what is added is synced like the rest. */
 const STEP = 256;
-const LEFT_MIN = 64;
+const STEP_FIRST = 32;
+/** From so many pages on it is no short run, and each time that room is made costs a commit more than it saves. */
+const SHORT_MAX = 64;
+/** With so much left of what is added at a time, more are added. */
+const LEFT_PART = 4;
 /** Few commits change more pages than this. One that does makes the file longer, as it would have anyway. */
 const COMMIT_PAGES = 16;
 /** How often it may be called before it looks again, and when that has failed. */
@@ -48,7 +52,8 @@ export class LogRoom implements Disposable {
       const written = this.#written();
       const eachTime = Math.max(COMMIT_PAGES, (written - this.#seen) / this.#calls);
       if (written >= this.#foldAfter) this.#fold.get();
-      if (this.#left() < LEFT_MIN) this.#grow();
+      const step = written < SHORT_MAX ? STEP_FIRST : STEP;
+      if (this.#left() < step / LEFT_PART) this.#grow(step);
       this.#seen = this.#written();
       const left = this.#left();
       // While somebody reads and keeps it from being folded, it is not tried every time.
@@ -86,11 +91,11 @@ export class LogRoom implements Disposable {
   }
 
   /** Nobody may write meanwhile, or what they wrote would be overwritten. Pages of zeros are none that SQLite would take for its own. */
-  #grow(): void {
+  #grow(step: number): void {
     this.#db.exec("begin immediate");
     try {
       const pages = this.#pages();
-      const wanted = Math.min(pages + STEP, Math.max(pages, this.#foldAfter));
+      const wanted = Math.min(pages + step, Math.max(pages, this.#foldAfter));
       const zeros = ZEROS.subarray(0, (wanted - pages) * FRAME_BYTES);
       writeSync(this.#descriptor as number, zeros, 0, zeros.length, HEADER_BYTES + pages * FRAME_BYTES);
     } finally {
