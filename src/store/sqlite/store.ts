@@ -34,16 +34,20 @@ export function openSqliteStore(file: string, options: SqliteOptions = {}): Stor
   const db = connect(file, options);
   try {
     const schema = userVersion(db);
-    const seals = schema >= SUMS_SINCE ? prepareSeals(db, schema) : undefined;
-    const source: Source = { sql: prepareReading(db, schema), seals };
-    const registers = schema >= REGISTERS_SINCE ? prepareRegisters(db, schema) : undefined;
     const target = options.readOnly === true ? undefined : targetOn(db);
+    const source = target ?? sourceOn(db, schema);
+    const registers = schema >= REGISTERS_SINCE ? prepareRegisters(db, schema) : undefined;
     return storeOn({ db, file, source, registers, target, options });
   } catch (error) {
     db.close();
     throw asUserError(error, file);
   }
 }
+
+const sourceOn = (db: DatabaseSync, schema: number): Source => ({
+  sql: prepareReading(db, schema),
+  seals: schema >= SUMS_SINCE ? prepareSeals(db, schema) : undefined,
+});
 
 interface Parts {
   readonly db: DatabaseSync;
