@@ -52,6 +52,12 @@ export class Pools {
     return this.line(poolOf(spec));
   }
 
+  /** Whether anything is ready that a session would have to come for. */
+  get hasForSessions(): boolean {
+    for (const [, line] of this.sessionPools()) if (line.ready.size > 0) return true;
+    return false;
+  }
+
   /** The pools of sessions, by name. */
   *sessionPools(): Iterable<readonly [string, Dispatcher]> {
     for (const entry of this.#lines) if (entry[0] !== LOCAL_POOL) yield entry;

@@ -13,14 +13,24 @@ export interface Clock {
   at(at: Instant, then: () => void): Timer;
   /** Calls `then` once, after what is already waiting to run has run. */
   soon(then: () => void): void;
+  /** Calls `then` once, when every promise that could go on has gone on; what comes in from outside waits until then. */
+  drained(then: () => void): void;
+  /**
+   * Calls `then` once, a moment later, for what nobody waits for. Whoever was just told something may have to run where we do, and cannot
+   * before we rest: what is done first, they wait for (0.16 of 1.7 milliseconds from a submit to the claim that it answers, measured).
+   */
+  atLeisure(then: () => void): void;
 }
 
 /** The longest delay the platform's timers take; longer waits are made of several. */
 const DELAY_MAX = 2 ** 31 - 1;
+/** How long what is done at leisure waits: counted from when the process was last woken, so longer than it is mostly awake. */
+const MOMENT = 3;
 
 export function systemClock(): Clock {
   let last = 0;
   let lastTick = ticks();
+  let atLeisure: (() => void)[] = [];
   const now = (): Instant => {
     const tick = ticks();
     // When the machine's clock is set back, time goes on here: standing still until it has caught up would stop every time-out.
@@ -42,6 +52,15 @@ export function systemClock(): Clock {
       return { cancel: () => clearTimeout(handle) };
     },
     soon: (then) => void setImmediate(then),
+    drained: (then) => process.nextTick(then),
+    atLeisure(then) {
+      if (atLeisure.push(then) > 1) return;
+      setTimeout(() => {
+        const calls = atLeisure;
+        atLeisure = [];
+        for (const call of calls) call();
+      }, MOMENT);
+    },
   };
 }
 

@@ -18,6 +18,7 @@ export class Loop {
   #timer: { readonly at: Instant; readonly timer: Timer } | undefined;
   #scheduled = false;
   #turning = false;
+  #resting = false;
   #closed = false;
 
   constructor(deps: LoopDeps) {
@@ -51,11 +52,18 @@ export class Loop {
       this.#turning = false;
     }
     if (this.#deps.pending()) this.schedule();
-    // What the turn has led to goes out first: finding out when the next one is due would hold it up.
-    else this.#deps.clock.soon(() => this.#sleep());
+    else this.#rest();
+  }
+
+  /** What the turn has led to goes out first: finding out when the next one is due would hold it up. */
+  #rest(): void {
+    if (this.#resting) return;
+    this.#resting = true;
+    this.#deps.clock.atLeisure(() => this.#sleep());
   }
 
   #sleep(): void {
+    this.#resting = false;
     if (this.#closed || this.#scheduled) return;
     const { clock, nextWake } = this.#deps;
     const at = nextWake(clock.now());

@@ -8,14 +8,14 @@ type Start = (attempt: Live) => void;
 type Listener = (events: readonly Event[]) => void;
 
 export class Outbox {
-  readonly #clock: Pick<Clock, "soon">;
+  readonly #clock: Pick<Clock, "drained">;
   readonly #start: Start;
   readonly #listeners = new Set<Listener>();
   #attempts: Live[] = [];
   #acts: Act[] = [];
   #answers: Act[] = [];
 
-  constructor(clock: Pick<Clock, "soon">, start: Start) {
+  constructor(clock: Pick<Clock, "drained">, start: Start) {
     this.#clock = clock;
     this.#start = start;
   }
@@ -62,6 +62,6 @@ export class Outbox {
 
   /** Kept when what was put together to be sent at once is on its way, and with `all` whatever else was begun. */
   #sent(all: boolean): Promise<void> {
-    return all ? new Promise((resolve) => this.#clock.soon(resolve)) : Promise.resolve();
+    return all ? new Promise((resolve) => this.#clock.drained(resolve)) : Promise.resolve();
   }
 }

@@ -10,7 +10,7 @@ export interface RecorderDeps {
   readonly epoch: Epoch;
   readonly journal: Journal;
   readonly outbox: Outbox;
-  readonly clock: Pick<Clock, "soon">;
+  readonly clock: Pick<Clock, "atLeisure">;
   /** How many tasks are enough for a batch, while others are being written. */
   readonly batchMax: number;
   /** Everything that was handed over is durable, and everybody was told. */
@@ -90,7 +90,7 @@ export class Recorder {
       await next.tell();
       this.#handed.shift();
       this.#untended++;
-      this.#deps.clock.soon(() => this.#tend());
+      this.#deps.clock.atLeisure(() => this.#tend());
     }
   }
 

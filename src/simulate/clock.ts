@@ -38,6 +38,14 @@ export class VirtualClock implements Clock {
     this.#soon.push(then);
   }
 
+  drained(then: () => void): void {
+    this.#soon.push(then);
+  }
+
+  atLeisure(then: () => void): void {
+    this.#soon.push(then);
+  }
+
   /** Lets time pass until the promise is kept or broken. Nothing when it never will be, because nothing more happens. */
   async passUntil<T>(promise: Promise<T>): Promise<T | undefined> {
     let settled = false;

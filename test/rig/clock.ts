@@ -34,6 +34,14 @@ export class ManualClock implements Clock {
     this.#soon.push(then);
   }
 
+  drained(then: () => void): void {
+    this.#soon.push(then);
+  }
+
+  atLeisure(then: () => void): void {
+    this.#soon.push(then);
+  }
+
   /** The moments something waits for, earliest first. */
   get waiting(): readonly Instant[] {
     return [...this.#alarms].sort(inOrder).map(({ at }) => at);

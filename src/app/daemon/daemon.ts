@@ -65,7 +65,7 @@ export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "exe
   const nudge = (): void => cycle.nudge();
   const forgetOld = forgetting(scheduler);
   const stopListening = engine.listen((events) => {
-    if (events.some(isCause) && engine.world.sessions.size > 0) nudge();
+    if (events.some(isCause) && engine.world.sessions.size > 0 && engine.pools.hasForSessions) nudge();
     for (const event of events) if (event.kind === "session_left") wakes.forget(event.session);
     forgetOld();
   });

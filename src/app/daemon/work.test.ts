@@ -16,3 +16,22 @@ test("whoever holds a task past its soft limit hears when it is ended", async ()
   await rig.clock.advance(60_000);
   expect((await beat()).stop).toEqual({ kind: "timeout", by: new Date(begun + 600_000).toISOString() });
 });
+
+test("nobody is looked for when whoever waited has taken everything that was brought", async () => {
+  const { rig, service, answer } = await openDesk();
+  const plan = () => {
+    const text = JSON.stringify({ name: "plan", tasks: { a: { prompt: "a", pool: "agents" } } });
+    return answer(service.submit({ text, file: "/plan.json", directory: "/" }, CALLER));
+  };
+  const looked = async () => (await service.stats()).lastCycleAt;
+  await answer(service.join({ agent: "agents", session: "s", capabilities: [], slots: 2 }, CALLER));
+  await answer(service.cycle());
+  const before = await looked();
+  await rig.clock.advance(1_000);
+  const claim = service.claim({ session: "s", waitMs: 60_000 }, CALLER);
+  await plan();
+  expect((await answer(claim))?.task).toBe("a");
+  expect(await looked()).toBe(before);
+  await plan();
+  expect(await looked()).toBe(new Date(rig.clock.now()).toISOString());
+});

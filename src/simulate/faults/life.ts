@@ -93,6 +93,14 @@ export class OwnClock implements Clock {
     this.#truth.soon(() => this.#life.enter(then));
   }
 
+  drained(then: () => void): void {
+    this.soon(then);
+  }
+
+  atLeisure(then: () => void): void {
+    this.soon(then);
+  }
+
   jump(by: Millis): void {
     this.#offset += by;
   }

@@ -135,7 +135,7 @@ export class SimulatedScheduler {
       options: { offer, cooldown, starvingAge },
     });
     engine.listen((events) => {
-      if (engine.world.sessions.size > 0 && events.some(isCause)) cycle.nudge();
+      if (events.some(isCause) && engine.world.sessions.size > 0 && engine.pools.hasForSessions) cycle.nudge();
     });
     return cycle;
   }
