@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 
 import { hours, later, millis } from "../../domain/time.ts";
+import { compileSoon } from "../../effects/compiler.ts";
 import type { Cycle } from "../../engine/cycle.ts";
 import { type CycleResult as EngineCycleResult, isCause, type Pending } from "../../engine/cycle-port.ts";
 import { KEYS_KEPT } from "../../store/store.ts";
@@ -39,6 +40,7 @@ export interface DaemonOptions extends SchedulerOptions {
 
 /** Takes everything up that the last scheduler left. What still runs is taken over. */
 export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
+  compileSoon();
   const scheduler = await openScheduler({ ...options, forgets: true });
   await takeUp(scheduler);
   return daemonOf(scheduler, options);
