@@ -17,6 +17,7 @@ import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Owner, Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
 import { lives } from "./owner.ts";
+import { RunNames } from "./run-names.ts";
 import type { StateDir } from "./state.ts";
 import { refuseDisagreement } from "./take-over.ts";
 
@@ -38,6 +39,7 @@ export interface Scheduler extends AsyncDisposable {
   readonly executor: Executor;
   readonly clock: Clock;
   readonly secrets: Secrets;
+  readonly names: RunNames;
 }
 
 export async function openScheduler(options: SchedulerOptions): Promise<Scheduler> {
@@ -89,6 +91,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     executor,
     clock,
     secrets,
+    names: new RunNames({ secrets, store, clock }),
     async [Symbol.asyncDispose]() {
       bell.close();
       await engine.close();

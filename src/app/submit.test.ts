@@ -7,6 +7,7 @@ import { systemClock } from "../effects/clock.ts";
 import { systemSecrets } from "../effects/random.ts";
 import { acquired } from "../store/conformance.ts";
 import { openMemoryStore } from "../store/memory/store.ts";
+import { RunNames } from "./run-names.ts";
 import { manifestOf } from "./submit.ts";
 
 test("a run is never called what another one is called already", async () => {
@@ -24,6 +25,7 @@ test("a run is never called what another one is called already", async () => {
     graph: scribe.world.run(FIRST)?.graph as Graph,
   };
   const loaded = { plan, file: "plan.yaml", directory: "/", digest: "none", warnings: [] };
-  const scheduler = { secrets, store, clock: systemClock() };
+  const clock = systemClock();
+  const scheduler = { secrets, clock, names: new RunNames({ secrets, store, clock }) };
   expect((await manifestOf(scheduler, loaded)).id).toBe("Night-shift-bbbbbb");
 });

@@ -1,16 +1,10 @@
 /** From a plan to a run: a new one, or the one that was interrupted. */
 import { UserError } from "../domain/errors.ts";
 import type { TaskNo } from "../domain/graph.ts";
-import { type RunId, runId } from "../domain/ids.ts";
 import type { Run, RunManifest } from "../domain/run.ts";
 import { type RunRow, restoreRun } from "../store/rows.ts";
 import type { LoadedPlan } from "./plan-file.ts";
 import type { Scheduler } from "./scheduler.ts";
-
-/** How much of a plan's name its runs are called by. */
-const STEM_MAX = 40;
-/** Suffixes that are tried before one is made longer. */
-const TRIES_MAX = 8;
 
 /** What came of asking for a run: it goes on, or it had already ended. */
 export type Opened = { readonly run: Run; readonly how: "submitted" | "resumed" | "finished" };
@@ -55,7 +49,7 @@ export async function retryRun(
   if (clears) await clearLeftovers(scheduler, undefined);
   const manifest: RunManifest = {
     ...row.manifest,
-    id: await freshId(scheduler, row.manifest.name),
+    id: await scheduler.names.take(row.manifest.name),
     submittedAt: scheduler.clock.now(),
     seed: scheduler.secrets.seed(),
     carried: carried.map(({ no }) => no),
@@ -83,11 +77,11 @@ async function readRun({ store }: Scheduler, row: RunRow): Promise<Run> {
 }
 
 export async function manifestOf(
-  scheduler: Pick<Scheduler, "clock" | "secrets" | "store">,
+  scheduler: Pick<Scheduler, "clock" | "secrets" | "names">,
   { plan, file, directory, digest }: LoadedPlan,
 ): Promise<RunManifest> {
   return {
-    id: await freshId(scheduler, plan.name),
+    id: await scheduler.names.take(plan.name),
     name: plan.name,
     submittedAt: scheduler.clock.now(),
     directory,
@@ -100,18 +94,6 @@ export async function manifestOf(
     ...(plan.tenant !== undefined && { tenant: plan.tenant }),
     carried: [],
   };
-}
-
-/** The plan's name made fit for file names, and something that makes it this run's alone. */
-async function freshId({ secrets, store }: Pick<Scheduler, "secrets" | "store">, name: string): Promise<RunId> {
-  const slug = name.replaceAll(/[^A-Za-z0-9_]+/g, "-").replaceAll(/^-+|-+$/g, "");
-  const stem = slug.slice(0, STEM_MAX) || "run";
-  // Short enough to be typed, so of some thousands of runs of a plan two would have the same.
-  for (let tries = 1; ; tries++) {
-    const suffix = secrets.suffix();
-    const id = runId(tries <= TRIES_MAX ? `${stem}-${suffix}` : `${stem}-${suffix}-${tries}`);
-    if ((await store.runs({ id })).length === 0) return id;
-  }
 }
 
 const planChanged = ({ manifest }: RunRow): UserError =>

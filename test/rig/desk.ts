@@ -1,6 +1,7 @@
 /** A daemon's service around a scheduler that the test controls. */
 import { loadConfig } from "../../src/app/config.ts";
 import { daemonOf } from "../../src/app/daemon/daemon.ts";
+import { RunNames } from "../../src/app/run-names.ts";
 import { engineOptions } from "../../src/app/scheduler.ts";
 import { stateDir } from "../../src/app/state.ts";
 import type { Service } from "../../src/wire/service.ts";
@@ -23,12 +24,14 @@ export async function openDesk(env: Readonly<Record<string, string>> = {}): Prom
   const cwd = freshDir();
   const { values: config } = await loadConfig({ cwd, env, flags: {} });
   const rig = await openRig({ ...engineOptions(config), workers: 1 });
+  const secrets = { token: () => "token", seed: () => 1, suffix: () => "abc" };
   const scheduler = {
     engine: rig.engine,
     store: rig.store,
     executor: rig.machine.executor(),
     clock: rig.clock,
-    secrets: { token: () => "token", seed: () => 1, suffix: () => "abc" },
+    secrets,
+    names: new RunNames({ secrets, store: rig.store, clock: rig.clock }),
     [Symbol.asyncDispose]: async () => {},
   };
   const calls: string[] = [];

@@ -94,6 +94,7 @@ async function submit({ scheduler }: Parts, { text, file, directory, key }: Subm
   const digest = hash("sha256", bytes);
   const manifest = await manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
   const run = await engine.submit(manifest, plan.tasks, kept);
+  scheduler.names.expect(plan.name);
   return { run: run.manifest.id, tasks: run.tasks.length, repeated: false };
 }
 
