@@ -5,7 +5,7 @@ import { UserError } from "../domain/errors.ts";
 import { digestOf } from "../effects/digest.ts";
 import { machineCapacity } from "../effects/machine.ts";
 import type { Diagnostic } from "../plan/diagnostics.ts";
-import { type Plan, parsePlan } from "../plan/plan.ts";
+import { type Plan, parsePlan, parsePlanText } from "../plan/plan.ts";
 import { planSchema } from "../plan/shape.ts";
 
 export interface LoadedPlan {
@@ -48,9 +48,9 @@ export async function loadPlan(file: string, options: LoadOptions): Promise<Load
 let here: ReturnType<typeof machineCapacity> | undefined;
 
 /** A plan that came as text: what would be said of a file is said of it. */
-export async function readPlan(bytes: Uint8Array, name: string): Promise<Plan> {
+export async function readPlan(text: string, name: string): Promise<Plan> {
   here ??= machineCapacity();
-  const parsed = await parsePlan(bytes, name, { strict: false, capacity: here, capabilities: [] });
+  const parsed = await parsePlanText(text, name, { strict: false, capacity: here, capabilities: [] });
   if (!parsed.ok) throw invalid(name, parsed.error);
   return parsed.value.plan;
 }

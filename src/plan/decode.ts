@@ -6,6 +6,7 @@ import type { Finding } from "./diagnostics.ts";
 const PLAN_BYTES_MAX = 256 * 2 ** 20;
 
 const BOM = [0xef, 0xbb, 0xbf] as const;
+const BOM_CODE = 0xfeff;
 
 /** The text of a plan, or the one finding that says why there is none. `prefix` is what stands before the fault, for its position. */
 export function decode(
@@ -32,6 +33,16 @@ export function decode(
       bad === body.length ? "it ends inside a character" : `byte 0x${byte?.toString(16)} begins no character`;
     return refuse("PLAN_ENCODING", `The plan is not UTF-8: ${fault}.`, prefix);
   }
+}
+
+/** The same of a plan that came as text: as it would be read from a file that holds it. */
+export function decodeText(text: string, bytesMax: number = PLAN_BYTES_MAX): ReturnType<typeof decode> {
+  // No character takes more than three bytes for each of its parts, so that most need not be counted.
+  if (text.length * 3 > bytesMax) return decode(new TextEncoder().encode(text), bytesMax);
+  const whole = text.toWellFormed();
+  const body = whole.charCodeAt(0) === BOM_CODE ? whole.slice(1) : whole;
+  const nul = body.indexOf("\0");
+  return nul === -1 ? ok(body) : refuse("PLAN_ENCODING", "The plan holds a NUL character.", body.slice(0, nul));
 }
 
 function refuse(code: "PLAN_TOO_LARGE" | "PLAN_ENCODING", message: string, prefix: string) {

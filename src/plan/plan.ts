@@ -7,7 +7,7 @@ import type { Amounts, Rate, Rates, TaskSpec } from "../domain/spec.ts";
 import { Problems } from "../std/problems.ts";
 import { err, ok, type Result } from "../std/result.ts";
 import { isMap } from "../std/schema.ts";
-import { decode } from "./decode.ts";
+import { decode, decodeText } from "./decode.ts";
 import { checkDemand } from "./demand.ts";
 import { diagnose } from "./diagnose.ts";
 import { type Diagnostic, type Finding, Findings, isError } from "./diagnostics.ts";
@@ -57,7 +57,19 @@ export async function parsePlan(
   file: string,
   options: ParseOptions = {},
 ): Promise<Result<ParsedPlan, readonly Diagnostic[]>> {
-  const text = decode(bytes, options.bytesMax);
+  return parseDecoded(decode(bytes, options.bytesMax), file, options);
+}
+
+/** The same of a plan that came as text. */
+export function parsePlanText(text: string, file: string, options: ParseOptions = {}): ReturnType<typeof parsePlan> {
+  return parseDecoded(decodeText(text, options.bytesMax), file, options);
+}
+
+async function parseDecoded(
+  text: ReturnType<typeof decode>,
+  file: string,
+  options: ParseOptions,
+): ReturnType<typeof parsePlan> {
   if (!text.ok) {
     const findings = new Findings();
     findings.add(text.error.finding);

@@ -89,9 +89,8 @@ async function submit({ scheduler }: Parts, { text, file, directory, key }: Subm
     const [row] = await store.runs({ no: recalled.run });
     if (row !== undefined) return { run: row.manifest.id, tasks: row.tasks, repeated: true };
   }
-  const bytes = Buffer.from(text);
-  const plan = await readPlan(bytes, basename(file));
-  const digest = hash("sha256", bytes);
+  const plan = await readPlan(text, basename(file));
+  const digest = hash("sha256", text);
   const manifest = await manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
   const run = await engine.submit(manifest, plan.tasks, kept);
   scheduler.names.expect(plan.name);
