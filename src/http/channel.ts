@@ -174,15 +174,30 @@ export class Channel {
     const wait = route.waits && (input.waitMs ?? 0) > 0 ? desk.waits.open() : undefined;
     const caller: Caller = wait === undefined ? admission : { by: admission.by, signal: wait.signal };
     this.#calls.set(id, wait?.giveUp);
-    Promise.resolve()
-      .then(() => route.call(desk.backend, params, input, caller))
-      .then((value): AnswerLine => (value === undefined ? { id, status: 204 } : { id, status: 200, body: value }))
-      .finally(() => {
-        wait?.over();
-        this.#calls.delete(id);
-      })
-      .then((answer) => this.#answer(answer))
-      .catch((error: unknown) => this.#refuse(id, stopping(error, desk, caller)));
+    const over = (): void => {
+      wait?.over();
+      this.#calls.delete(id);
+    };
+    const fail = (error: unknown): void => {
+      over();
+      this.#refuse(id, stopping(error, desk, caller));
+    };
+    try {
+      route.call(desk.backend, params, input, caller).then((value) => {
+        over();
+        this.#give(id, value);
+      }, fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  #give(id: number, value: unknown): void {
+    try {
+      this.#answer(value === undefined ? { id, status: 204 } : { id, status: 200, body: value });
+    } catch (error) {
+      this.#refuse(id, error);
+    }
   }
 
   /** Whoever opened the channel, unless the call says otherwise and may. */

@@ -59,7 +59,10 @@ export function handle(
   }
 }
 
-const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
+function pathOf(url: string): string {
+  const end = url.indexOf("?");
+  return end === -1 ? url : url.slice(0, end);
+}
 
 /** What is asked for, if there is such a thing and the caller may. */
 export function lookUp(
