@@ -9,8 +9,11 @@ import type { Grant, LeaseReply, Settled } from "../../wire/service.ts";
 export const isoOf = (at: Instant): string => new Date(at).toISOString();
 
 /** Values that come from the scheduler's own environment are secrets: whoever works elsewhere has to have its own. */
-const plainEnv = (env: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+function plainEnv(env: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const plain: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) if (typeof value === "string") plain[name] = value;
+  return plain;
+}
 
 export function grantReply({ run, task, fence, token, deadline, ttl }: Granted): Grant {
   const { spec } = task;
