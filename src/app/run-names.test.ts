@@ -7,7 +7,7 @@ import { RunNames } from "./run-names.ts";
 function openNames(suffixes: string, has: readonly string[] = []) {
   const clock = new ManualClock();
   const asked: string[] = [];
-  const left = [...suffixes];
+  const left = suffixes.split("");
   const runs = async (which: unknown) => {
     const { id } = which as { readonly id: string };
     asked.push(id);

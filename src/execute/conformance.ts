@@ -41,7 +41,8 @@ export const shell = (dir: string, line: string, changes: Partial<Attempt> = {})
   ...changes,
 });
 
-export const eventually = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 10_000, interval: 10 });
+export const eventually = (check: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(check, { timeout: 10_000, interval: 10 });
 export const exists = (path: string): Promise<void> => eventually(() => expect(existsSync(path)).toBe(true));
 
 /** `open` gets a fresh directory, for its state and whatever else it needs. */
