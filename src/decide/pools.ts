@@ -64,8 +64,8 @@ export class Pools {
   }
 
   admit(run: Run, history: History): void {
-    const named = new Set([LOCAL_POOL]);
-    for (const { spec } of run.tasks) if (spec.pool !== undefined) named.add(spec.pool);
+    const named = new Set<string>();
+    for (const { spec } of run.tasks) named.add(poolOf(spec));
     this.#commons.pauses.set(this.#world.pauses, (no) => this.#world.run(no));
     const lines = new Map<string, Dispatcher>();
     for (const pool of named) lines.set(pool, this.#open(pool));
@@ -86,7 +86,7 @@ export class Pools {
   }
 
   knows(run: Run): boolean {
-    return this.local.knows(run);
+    return this.#linesOf.has(run.no);
   }
 
   observe(change: Change): void {
