@@ -2,7 +2,7 @@
  * `node scripts/blank.mjs DIST`: makes the empty database that every new one is a copy of (`src/store/sqlite/blank.ts`), as the program itself
  * would make it. Called by the build; a program without it makes each by itself, and takes longer.
  */
-import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -18,9 +18,12 @@ try {
   db.exec("vacuum");
   // Whoever closes it last folds the log back, so that all of it is in the one file.
   db.close();
-  copyFileSync(made, join(store, "blank.db"));
+  const copy = join(store, "blank.db.new");
+  copyFileSync(made, copy);
   // For whoever may run the program; the copies are their owners' alone.
-  chmodSync(join(store, "blank.db"), 0o644);
+  chmodSync(copy, 0o644);
+  // Under its name only when it is whole: what is there is believed.
+  renameSync(copy, join(store, "blank.db"));
 } finally {
   rmSync(place, { recursive: true, force: true });
 }

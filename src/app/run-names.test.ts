@@ -35,8 +35,24 @@ test("what was found ahead is given to one alone, however alike plans are called
   names.expect("x y");
   await clock.settle();
   expect(await names.take("x-y")).toBe("x-y-b");
-  expect(await Promise.all([names.take("x y"), names.take("x y")])).toEqual(["x-y-a", "x-y-b"]);
-  expect(await names.take("x y")).toBe("x-y-c");
+  expect(await Promise.all([names.take("x y"), names.take("x y")])).toEqual(["x-y-a", "x-y-c"]);
+  expect(await names.take("x y")).toBe("x-y-d");
+});
+
+test("what was given to somebody is given to nobody else before its run is there", async () => {
+  const { clock, names } = openNames("aabac");
+  const id = await names.take("x");
+  names.expect("x");
+  await clock.settle();
+  expect([id, await names.take("x")]).toEqual(["x-a", "x-b"]);
+  names.settled(id);
+  // There was no run after all.
+  expect(await names.take("x")).toBe("x-a");
+});
+
+test("two who look at the same moment do not find the same", async () => {
+  const { names } = openNames("aabb");
+  expect(new Set(await Promise.all([names.take("x"), names.take("x")]))).toEqual(new Set(["x-a", "x-b"]));
 });
 
 test("names are found ahead for the latest plans only", async () => {

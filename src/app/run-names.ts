@@ -22,18 +22,26 @@ export interface RunNamesDeps {
 
 export class RunNames {
   readonly #deps: RunNamesDeps;
-  /** By the plan's name. */
-  readonly #ahead = new Map<string, RunId>();
+  /** By the plan's name; nothing while it is being looked for. */
+  readonly #ahead = new Map<string, RunId | undefined>();
+  /** Those that no run has yet and that are taken all the same: found ahead, or given to somebody whose run is not there yet. */
+  readonly #promised = new Set<RunId>();
 
   constructor(deps: RunNamesDeps) {
     this.#deps = deps;
   }
 
-  /** A name that no run has, and that nobody else is given. */
+  /** A name that no run has, and that nobody else is given until it is said to be `settled`. */
   async take(plan: string): Promise<RunId> {
     const found = this.#ahead.get(plan);
+    if (found === undefined) return this.#find(stemOf(plan));
     this.#ahead.delete(plan);
-    return found ?? (await this.#find(stemOf(plan)));
+    return found;
+  }
+
+  /** The run is there, so that the store knows of its name; or there will be none. */
+  settled(id: RunId): void {
+    this.#promised.delete(id);
   }
 
   /** There may be another run of the plan. To be called when everybody concerned with this one was told. */
@@ -43,11 +51,21 @@ export class RunNames {
 
   async #lookAhead(plan: string): Promise<void> {
     if (this.#ahead.has(plan)) return;
+    this.#ahead.set(plan, undefined);
     // What cannot be looked up now is looked up when it is needed, and what is wrong is said then.
     const found = await this.#find(stemOf(plan)).catch(() => undefined);
-    if (found === undefined || this.#ahead.has(plan)) return;
-    this.#ahead.set(plan, found);
-    if (this.#ahead.size > PLANS_MAX) this.#ahead.delete(this.#ahead.keys().next().value as string);
+    if (found === undefined) this.#ahead.delete(plan);
+    else this.#ahead.set(plan, found);
+    for (const [oldest] of this.#ahead) {
+      if (this.#ahead.size <= PLANS_MAX) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(plan: string): void {
+    const id = this.#ahead.get(plan);
+    this.#ahead.delete(plan);
+    if (id !== undefined) this.#promised.delete(id);
   }
 
   /** Short enough to be typed, so of some thousands of runs of a plan two would have the same. */
@@ -56,14 +74,11 @@ export class RunNames {
     for (let tries = 1; ; tries++) {
       const suffix = secrets.suffix();
       const id = runId(tries <= TRIES_MAX ? `${stem}-${suffix}` : `${stem}-${suffix}-${tries}`);
-      if ((await store.runs({ id })).length === 0 && !this.#isKept(id)) return id;
+      // Looked at once more afterwards: somebody else may have found the same meanwhile.
+      if (this.#promised.has(id) || (await store.runs({ id })).length > 0 || this.#promised.has(id)) continue;
+      this.#promised.add(id);
+      return id;
     }
-  }
-
-  /** Plans that are called differently may have runs that are called alike. */
-  #isKept(id: RunId): boolean {
-    for (const kept of this.#ahead.values()) if (kept === id) return true;
-    return false;
   }
 }
 

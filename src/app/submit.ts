@@ -2,6 +2,7 @@
 import { UserError } from "../domain/errors.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { Run, RunManifest } from "../domain/run.ts";
+import type { TaskSpec } from "../domain/spec.ts";
 import { type RunRow, restoreRun } from "../store/rows.ts";
 import type { LoadedPlan } from "./plan-file.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -26,8 +27,22 @@ export async function openRun(scheduler: Scheduler, loaded: LoadedPlan, resume: 
   if (last !== undefined && last.manifest.digest === loaded.digest) {
     return { run: await readRun(scheduler, last), how: "finished" };
   }
-  const run = await scheduler.engine.submit(await manifestOf(scheduler, loaded), loaded.plan.tasks);
+  const run = await submitRun(scheduler, await manifestOf(scheduler, loaded), loaded.plan.tasks);
   return { run, how: "submitted" };
+}
+
+/** Has the engine admit it. Until that has come to something, nobody else is given its name. */
+export async function submitRun(
+  { engine, names }: Pick<Scheduler, "engine" | "names">,
+  manifest: RunManifest,
+  specs: readonly TaskSpec[],
+  key?: string,
+): Promise<Run> {
+  try {
+    return await engine.submit(manifest, specs, key);
+  } finally {
+    names.settled(manifest.id);
+  }
 }
 
 /** A new run of the same tasks in which everything that had succeeded counts as done. Terminal states are never undone. */
@@ -55,7 +70,8 @@ export async function retryRun(
     carried: carried.map(({ no }) => no),
     retryOf: row.manifest.id,
   };
-  return scheduler.engine.submit(
+  return submitRun(
+    scheduler,
     manifest,
     old.tasks.map(({ spec }) => spec),
   );

@@ -13,7 +13,7 @@ export interface Clock {
   at(at: Instant, then: () => void): Timer;
   /** Calls `then` once, after what is already waiting to run has run. */
   soon(then: () => void): void;
-  /** Calls `then` once, when every promise that could go on has gone on; what comes in from outside waits until then. */
+  /** Asked for from within a promise: calls `then` once, when every other that could go on has; what comes in from outside waits until then. */
   drained(then: () => void): void;
   /**
    * Calls `then` once, a moment later, for what nobody waits for. Whoever was just told something may have to run where we do, and cannot
@@ -30,7 +30,6 @@ const MOMENT = 3;
 export function systemClock(): Clock {
   let last = 0;
   let lastTick = ticks();
-  let atLeisure: (() => void)[] = [];
   const now = (): Instant => {
     const tick = ticks();
     // When the machine's clock is set back, time goes on here: standing still until it has caught up would stop every time-out.
@@ -53,14 +52,7 @@ export function systemClock(): Clock {
     },
     soon: (then) => void setImmediate(then),
     drained: (then) => process.nextTick(then),
-    atLeisure(then) {
-      if (atLeisure.push(then) > 1) return;
-      setTimeout(() => {
-        const calls = atLeisure;
-        atLeisure = [];
-        for (const call of calls) call();
-      }, MOMENT);
-    },
+    atLeisure: (then) => void setTimeout(then, MOMENT),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Randomness as an argument: seeded where a history must be repeatable, secret where a token must not be guessed. */
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 /** Loaded when it is needed: it takes four milliseconds, and a plan whose tasks no session claims is run without it. */
 const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
@@ -62,7 +62,8 @@ function readRandom(block: Buffer): number {
   let source: number | undefined;
   try {
     source = openSync("/dev/urandom", "r");
-    return readSync(source, block);
+    // Anything else that is called so would say the same every time.
+    return fstatSync(source).isCharacterDevice() ? readSync(source, block) : 0;
   } catch {
     return 0;
   } finally {

@@ -46,7 +46,8 @@ export class Outbox {
 
   /**
    * Takes what there is so far, to be sent once its turn is durable. Work goes out before anybody is told of it: the telling takes as
-   * long again. And who waits for work has it before who brought it hears.
+   * long again. And who waits for work has it before who brought it hears. Attempts are started before anything else is done, because
+   * one that is to be stopped again may be among them.
    */
   seal(): (events: readonly Event[] | undefined) => Promise<void> {
     const [attempts, acts, answers] = [this.#attempts, this.#acts, this.#answers];

@@ -17,6 +17,22 @@ import { eligible } from "../decide/eligible.ts";
 import { runId, workerId } from "../domain/ids.ts";
 import { instant, millis, seconds } from "../domain/time.ts";
 
+describe("a run", () => {
+  test("is known to the pools that it has work for, and to no other", async () => {
+    const rig = await openRig();
+    const [mine, theirs, both] = [
+      await rig.submit([task("a")]),
+      await rig.submit([agentTask("a")], { id: runId("run-2") }),
+      await rig.submit([task("a"), agentTask("b")], { id: runId("run-3") }),
+    ];
+    const { pools, dispatcher } = rig.engine;
+    const agents = pools.of(find(theirs, "a"));
+    expect([mine, theirs, both].map((run) => dispatcher.knows(run))).toEqual([true, false, true]);
+    expect([mine, theirs, both].map((run) => agents.knows(run))).toEqual([false, true, true]);
+    expect([mine, theirs, both].every((run) => pools.knows(run))).toBe(true);
+  });
+});
+
 describe("pools share files", () => {
   test("what a local task writes no session gets meanwhile, and the other way round", async () => {
     const rig = await openRig();

@@ -37,6 +37,7 @@ const SAMPLED: Readonly<Record<Call, number>> = {
   fdatasync: 1,
   rename: 1,
   ftruncate: 1,
+  link: 1,
   unlink: 2,
 };
 
@@ -73,6 +74,10 @@ const pointsOf = (
 const acknowledged = ({ out }: Traced): number => Number(out.match(/^\d+/gm)?.at(-1) ?? 0);
 
 describe.skipIf(!canInject())(`at the N-th call that changes a file${WITHOUT_STRACE}`, () => {
+  test("a file that begins as a copy is put into its place, and all others are not", () => {
+    expect(WAYS.map((way) => counts.get(way)?.link)).toEqual([0, 0, 1]);
+  });
+
   test.each(WAYS)(
     "a store that was killed there has everything it had answered, and goes on (%s)",
     async (way) => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Everything by which a program changes a file. */
-export const CALLS = ["write", "pwrite64", "fsync", "fdatasync", "rename", "ftruncate", "unlink"] as const;
+export const CALLS = ["write", "pwrite64", "fsync", "fdatasync", "rename", "ftruncate", "link", "unlink"] as const;
 export type Call = (typeof CALLS)[number];
 
 export interface Fault {

@@ -12,7 +12,7 @@ import type { Caller, Done, PauseReply, Service, Submitted } from "../../wire/se
 import { readPlan } from "../plan-file.ts";
 import { findRun, mustFindTask } from "../reader.ts";
 import { refuseInVain } from "../refuse.ts";
-import { manifestOf, retryRun } from "../submit.ts";
+import { manifestOf, retryRun, submitRun } from "../submit.ts";
 import { askedBy, liveRun, type Parts, runNamed, scopeNamed, scopeReply, taskNamed } from "./parts.ts";
 import { isoOf } from "./reply.ts";
 
@@ -92,7 +92,7 @@ async function submit({ scheduler }: Parts, { text, file, directory, key }: Subm
   const plan = await readPlan(text, basename(file));
   const digest = hash("sha256", text);
   const manifest = await manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
-  const run = await engine.submit(manifest, plan.tasks, kept);
+  const run = await submitRun(scheduler, manifest, plan.tasks, kept);
   scheduler.names.expect(plan.name);
   return { run: run.manifest.id, tasks: run.tasks.length, repeated: false };
 }

@@ -38,12 +38,17 @@ export interface DaemonOptions extends SchedulerOptions {
   readonly socket?: string;
 }
 
+/** One that this program is there for. */
+export interface StandingDaemon extends Daemon {
+  /** Everything is loaded, and from now on it is called: settles down to that. */
+  settleDown(): void;
+}
+
 /** Takes everything up that the last scheduler left. What still runs is taken over. */
-export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
-  compileSoon();
+export async function openDaemon(options: DaemonOptions): Promise<StandingDaemon> {
   const scheduler = await openScheduler({ ...options, forgets: true });
   await takeUp(scheduler);
-  return daemonOf(scheduler, options);
+  return { ...daemonOf(scheduler, options), settleDown: compileSoon };
 }
 
 /** The same service around a scheduler that is there already. */

@@ -17,7 +17,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { acquired } from "../conformance.ts";
 import { layBlank } from "./blank.ts";
-import { connect } from "./connect.ts";
+import { connect, connectBeside } from "./connect.ts";
 import { openSqliteStore } from "./store.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rota-blank-"));
@@ -80,15 +80,31 @@ test("a log whose database is gone is not taken for the new one's", async () => 
   expect(await anew.check()).toEqual([]);
 });
 
-test("what somebody who was killed has left is not written to: it may be a database by another name", () => {
+test("what somebody who was killed has left is taken away, and not written to: it may be a database by another name", () => {
   const file = newFile();
   const moved = `${file}.moved`;
   cpSync(blank, moved);
-  linkSync(moved, `${file}.${process.pid}.new`);
+  mkdirSync(`${file}.new-abc`);
+  linkSync(moved, join(`${file}.new-abc`, "rota.db"));
   writeFileSync(moved, "theirs");
   connect(file, { blank }).close();
   expect(readFileSync(moved, "utf8")).toBe("theirs");
   expect(contentOf(file)).toEqual(contentOf(fileURLToPath(blank)));
+  expect(readdirSync(dirname(file)).filter((name) => name.includes(".new-"))).toEqual([]);
+});
+
+test("whoever opens a new database has the copy, and who only joins somebody that has it open lays none", () => {
+  const marked = pathToFileURL(join(root, "marked.db"));
+  cpSync(blank, marked);
+  {
+    using db = new DatabaseSync(fileURLToPath(marked));
+    db.exec("create table mark (no integer)");
+  }
+  const [first, second] = [newFile(), newFile()];
+  using db = connect(first, { blank: marked });
+  expect(db.prepare("select count(*) as count from sqlite_schema where name = 'mark'").get()).toEqual({ count: 1 });
+  using beside = connectBeside(second, "full");
+  expect(beside.prepare("select count(*) as count from sqlite_schema").get()).toEqual({ count: 0 });
 });
 
 test("where there is nothing to copy, nothing is laid down", () => {

@@ -2,10 +2,25 @@
  * A new database is a copy of one that the build has made: empty, with the schema of this version and ready for a write-ahead log. To make it
  * here would take six changes of the file, each synced, before the first word is written to it.
  */
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 
 /** Not there when this runs from source: then a new database is made as any older one is brought up to date. */
 const BLANK = new URL("./blank.db", import.meta.url);
+
+/** What a copy is called before it is the database. */
+const ASIDE = ".new-";
 
 /** What SQLite has beside a database. Left without one it is of an earlier one, and must not be taken for the new one's. */
 const BESIDE = ["-wal", "-shm", "-journal"] as const;
@@ -16,19 +31,30 @@ const BESIDE = ["-wal", "-shm", "-journal"] as const;
  */
 export function layBlank(file: string, blank: URL = BLANK): void {
   if (["", ...BESIDE].some((end) => existsSync(`${file}${end}`))) return;
-  const aside = `${file}.${process.pid}.new`;
   try {
-    writeSynced(aside, readFileSync(blank));
-    linkSync(aside, file);
+    const bytes = readFileSync(blank);
+    for (const left of leftBeside(file)) rmSync(left, { recursive: true, force: true });
+    // A folder of its own, by a name that nobody else has.
+    const aside = mkdtempSync(`${file}${ASIDE}`);
+    try {
+      const copy = join(aside, basename(file));
+      writeSynced(copy, bytes);
+      linkSync(copy, file);
+    } finally {
+      rmSync(aside, { recursive: true, force: true });
+    }
   } catch {
     // There is none, or somebody was quicker, or the disk would rather not.
-  } finally {
-    rmSync(aside, { force: true });
   }
 }
 
+/** By those who were killed at it. Whoever is at it at this very moment loses theirs too, and makes the database instead. */
+const leftBeside = (file: string): readonly string[] =>
+  readdirSync(dirname(file))
+    .filter((name) => name.startsWith(`${basename(file)}${ASIDE}`))
+    .map((name) => join(dirname(file), name));
+
 function writeSynced(path: string, bytes: Uint8Array): void {
-  // One that was left there may be the database itself, by another name, of somebody who was killed.
   const file = openSync(path, "wx", 0o600);
   try {
     writeFileSync(file, bytes);

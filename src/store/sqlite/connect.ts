@@ -50,7 +50,8 @@ export function connect(
   // commits are not synced one by one, a power cut may leave any of the last ones behind.
   const broken = readOnly || durability === "normal" || file === ":memory:" ? undefined : brokenLog(file);
   if (broken !== undefined) throw asUserError(damaged(broken), file);
-  const db = openDatabase(file, readOnly, blank);
+  if (!readOnly) makePlace(file, blank);
+  const db = openDatabase(file, readOnly);
   try {
     if (readOnly) db.exec(`pragma busy_timeout = ${BUSY_MS}`);
     else {
@@ -80,13 +81,21 @@ function prepareToWrite(db: DatabaseSync, durability: Durability): void {
   db.exec(`pragma journal_size_limit = ${LOG_BYTES_MAX}`);
 }
 
-function openDatabase(file: string, readOnly: boolean, blank?: URL): DatabaseSync {
-  const isKept = !readOnly && file !== ":memory:";
+/** A folder for it, and in it a new one where there is none. */
+function makePlace(file: string, blank: URL | undefined): void {
+  if (file === ":memory:") return;
   try {
-    if (isKept) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    if (isKept) layBlank(file, blank);
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw asUserError(error, file);
+  }
+  layBlank(file, blank);
+}
+
+function openDatabase(file: string, readOnly: boolean): DatabaseSync {
+  try {
     const db = new DatabaseSync(file, { readOnly, enableForeignKeyConstraints: false });
-    if (isKept) chmodSync(file, 0o600);
+    if (!readOnly && file !== ":memory:") chmodSync(file, 0o600);
     return db;
   } catch (error) {
     throw asUserError(error, file);

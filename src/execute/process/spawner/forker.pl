@@ -176,6 +176,8 @@ sub make_ready {
   my ($id, $order, $waits) = @_;
   my ($keepsake, $nice, $cwd, $log, $count, @variables) = split /\0/, $order, -1;
   my @command = splice @variables, 0, $count;
+  # It is gone on with, and not taken back.
+  @silent = grep { $_ ne $log } @silent if @silent;
   return $ready{$id} = { told => 1, failed => ['log', $! + 0] } unless make_room($log);
   my $start = ask_twin($waits, $nice, $log, $cwd, \@command, \@variables);
   @$start{qw(log keepsake)} = ($log, $keepsake);
