@@ -256,6 +256,8 @@ describe.each(FORKERS)("forked through %s,", (way) => {
     test("one whose leader has ended is found by what it carries", async () => {
       const attempt = shell(dir, `sleep 300 & echo $! > child; ${WAITING}`);
       const process = await stranded(attempt);
+      // That it runs is told before it has come so far.
+      await eventually(() => expect(readFileSync(join(dir, "child"), "utf8")).toMatch(/^\d+\n$/));
       const child = processIdentity(Number(readFileSync(join(dir, "child"), "utf8"))) as ProcessIdentity;
       globalThis.process.kill(process.pid, "SIGKILL");
       await gone(process);
