@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ManualClock } from "../../test/rig/clock.ts";
 import { UserError } from "../domain/errors.ts";
-import { minutes, seconds } from "../domain/time.ts";
+import { millis, minutes, seconds } from "../domain/time.ts";
 import { WAIT_MAX } from "../wire/messages.ts";
 import { patiently, renewing, within } from "./patience.ts";
 
@@ -137,6 +137,28 @@ describe("renewing", () => {
     await clock.advance(500);
     expect(over).toBe(false);
     await clock.advance(1_000);
+    await refused;
+  });
+
+  test("bears with a daemon that goes away before it has answered at all, as long as the lease is known to last", async () => {
+    const clock = new ManualClock();
+    const { deadline } = until(clock, 20_000);
+    const { ask: renew } = answering<{ deadline: string; stop: object }>(stopping(), missing(), {
+      ...until(clock, 60_000),
+      stop: {},
+    });
+    const end = renewing({ every: millis(100), renew, isHeld: () => true, deadline, clock });
+    await clock.advance(1_000);
+    expect(await end).toBe("told-to-stop");
+    const late = renewing({
+      every: millis(100),
+      renew: () => Promise.reject(missing()),
+      isHeld: () => true,
+      deadline,
+      clock,
+    });
+    const refused = expect(late).rejects.toThrow("nobody there");
+    await clock.advance(19_000);
     await refused;
   });
 });

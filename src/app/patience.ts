@@ -71,12 +71,21 @@ export interface Renewal {
   readonly renew: () => Promise<{ readonly deadline: string; readonly stop?: object }>;
   /** Whether there is still something to renew. */
   readonly isHeld: () => boolean;
+  /** Until when it is ours before it is renewed for the first time, where that is known. */
+  readonly deadline?: string | undefined;
   readonly clock?: Clock;
 }
 
 /** Renews until the work is to be stopped or somebody has reported its end. A daemon that is away is waited for until the deadline. */
-export async function renewing({ every, renew, isHeld, clock = systemClock() }: Renewal): Promise<RenewalEnd> {
-  let deadline: Instant = later(clock.now(), every);
+export async function renewing({
+  every,
+  renew,
+  isHeld,
+  deadline: known,
+  clock = systemClock(),
+}: Renewal): Promise<RenewalEnd> {
+  // The very first call may be the one whose answer is lost, and the lease is no shorter for that.
+  let deadline = Math.max(later(clock.now(), every), Date.parse(known ?? "") || 0) as Instant;
   while (isHeld()) {
     const left = millis(Math.max(0, deadline - clock.now()));
     try {

@@ -33,7 +33,7 @@ export const run: Run = async (input, context) => {
   const found = await leaseOrEnd(input, context, called);
   if (found === undefined) return 0;
   const root = await called.root();
-  const { proof, kept } = found;
+  const { proof, kept, deadline } = found;
   let last: LeaseReply | undefined;
   const renew = async (): Promise<LeaseReply> => {
     last = await called.client.heartbeat(proof);
@@ -42,6 +42,6 @@ export const run: Run = async (input, context) => {
   };
   // Whoever reports the end takes the file away.
   const isHeld = (): boolean => kept === undefined || isKept(root, kept);
-  const end = await sending(root, found, () => renewing({ every, renew, isHeld }), input);
+  const end = await sending(root, found, () => renewing({ every, renew, isHeld, deadline }), input);
   return end === "told-to-stop" && last !== undefined ? sayRenewed(last, input, context) : 0;
 };

@@ -14,9 +14,10 @@ export interface Proof {
   readonly fence: number;
   readonly token: string;
 }
-/** The proof, and the file it is from if it is from one. */
+/** The proof, until when it is good as far as is known here, and the file it is from if it is from one. */
 export interface FoundLease {
   readonly proof: Proof;
+  readonly deadline?: string | undefined;
   readonly kept?: KeptLease;
 }
 
@@ -26,19 +27,30 @@ export async function leaseOf(input: Input, context: Context, root: () => Promis
   const fence = input.count("fence") ?? claimedHere(task, context)?.fence;
   const isTyped = input.flag("token-stdin");
   const token = isTyped ? (await readAll(process.stdin)).trim() : tokenIn(context);
-  if (token !== undefined && run !== undefined && fence !== undefined) return { proof: { run, task, fence, token } };
+  if (token !== undefined && run !== undefined && fence !== undefined)
+    return { proof: { run, task, fence, token }, deadline: claimedHere(task, context)?.deadline };
   if (isTyped) throw incomplete(run === undefined ? "--run" : "--fence");
   const session = knownSession(input.text("session"), context);
   const kept = findLease(await root(), { task, run, fence, session });
-  return { proof: { run: kept.run, task: kept.task, fence: kept.fence, token: kept.token }, kept };
+  return {
+    proof: { run: kept.run, task: kept.task, fence: kept.fence, token: kept.token },
+    deadline: kept.deadline,
+    kept,
+  };
+}
+
+interface ClaimedHere {
+  readonly run: string;
+  readonly fence: number;
+  readonly deadline: string | undefined;
 }
 
 /** What the environment says of a claim, if it is a claim of this task: `eval "$(rota claim --env)"` leaves it there. */
-function claimedHere(task: string, { env }: Context): { readonly run: string; readonly fence: number } | undefined {
-  const { ROTA_TASK, ROTA_RUN, ROTA_FENCE } = env;
+function claimedHere(task: string, { env }: Context): ClaimedHere | undefined {
+  const { ROTA_TASK, ROTA_RUN, ROTA_FENCE, ROTA_DEADLINE: deadline } = env;
   const fence = Number(ROTA_FENCE);
   return ROTA_TASK === task && ROTA_RUN !== undefined && Number.isSafeInteger(fence) && fence > 0
-    ? { run: ROTA_RUN, fence }
+    ? { run: ROTA_RUN, fence, deadline }
     : undefined;
 }
 

@@ -32,6 +32,13 @@ const events = async (place: Served): Promise<readonly Event[]> =>
 const stateOf = async (place: Served, task: string): Promise<string> =>
   (await place.json<{ state: string }>(["why", task])).state;
 
+/** Kept once a heartbeat was heard. */
+async function begun(place: Served, task: string): Promise<void> {
+  const until = AbortSignal.timeout(30_000);
+  while (!until.aborted) if ((await stateOf(place, task)) === "running") return;
+  throw new Error(`${task} never began`);
+}
+
 describe("a session", () => {
   test("joins, claims, reports and leaves, knowing only its tasks' names", async () => {
     const place = await served();
@@ -283,13 +290,6 @@ describe("a holder that is to stop", () => {
     expect(await place.rota(["heartbeat", "write", "--every", "1m"], env)).toEqual({ code: 0, out: "", err: "" });
     expect((await place.rota(["heartbeat", "write"], env)).err).toMatch(/^LEASE_UNKNOWN/);
   });
-
-  /** Kept once a heartbeat was heard. */
-  async function begun(place: Served, task: string): Promise<void> {
-    const until = AbortSignal.timeout(30_000);
-    while (!until.aborted) if ((await stateOf(place, task)) === "running") return;
-    throw new Error(`${task} never began`);
-  }
 });
 
 describe("a daemon that is killed and comes back", () => {
@@ -323,10 +323,22 @@ describe("a daemon that is killed and comes back", () => {
     const session = await joined(place);
     await place.says(["claim", "--session", session]);
     const beating = place.start(["heartbeat", "write", "--every", "100ms"]);
-    const until = AbortSignal.timeout(30_000);
-    while (!until.aborted && (await stateOf(place, "write")) !== "running");
+    await begun(place, "write");
     await place.kill();
     await place.serve();
+    await place.says(["complete", "write"]);
+    expect(await beating.ended).toEqual({ code: 0, out: "", err: "" });
+  });
+
+  test("is waited for by a heartbeat that began while it was away", async () => {
+    const place = await served();
+    await place.submit(ONE);
+    const session = await joined(place);
+    await place.says(["claim", "--session", session]);
+    await place.kill();
+    const beating = place.start(["heartbeat", "write", "--every", "100ms"]);
+    await place.serve();
+    await begun(place, "write");
     await place.says(["complete", "write"]);
     expect(await beating.ended).toEqual({ code: 0, out: "", err: "" });
   });
