@@ -9,10 +9,10 @@
 use strict;
 
 # Before anything else is read, so that what is forked later has nothing of it to carry.
-my ($twin_pid, $twin);
+my ($twin_pid, $twin, $answers);
 BEGIN {
   require($0 =~ s/forker\.pl$/twin.pl/r);
-  ($twin_pid, $twin) = raise_twin($ARGV[0]);
+  ($twin_pid, $twin, $answers) = raise_twin($ARGV[0]);
 }
 require($0 =~ s/forker\.pl$/logs.pl/r);
 
@@ -25,7 +25,7 @@ my $PIDFD_OPEN = 434;
 my ($AF_UNIX, $SOCK_STREAM, $MSG_DONTWAIT) = (1, 1, 0x40);
 my ($F_SETFD, $FD_CLOEXEC) = (2, 1);
 my $AT_FDCWD = -100;
-my ($ESRCH, $EINTR, $EAGAIN) = (3, 4, 11);
+my ($ESRCH, $EINTR) = (3, 4);
 
 # How long a start may go untold: most processes are short, and what is said together wakes the listener once.
 my $PATIENCE_MS = 2;
@@ -42,7 +42,7 @@ my ($keeper, $keeper_heard, $is_kept) = (undef, '', 0);
 my $listener;
 my $page = "\0" x 4_096;
 # Children that are ready to become what they should, and wait to hear that they may; of these, those of which the twin has not spoken yet,
-# in their turn. What is asked and not heard must not fill the socket, or both would wait for ever.
+# in their turn. What is asked and not heard must not fill the pipe, or both would wait for ever.
 my (%ready, @asked);
 my $ASKED_MAX = 16;
 # Why children could not become what they should, by process.
@@ -73,7 +73,7 @@ turn() while 1;
 # The first child that the twin was asked for shows that it forks for us, and that what it forks hears when it may go.
 sub let_trial_go {
   my ($trial) = @asked = ({ waits => 1 });
-  hear_twin(0) until $trial->{told};
+  hear_twin() until $trial->{told};
   die "clone: @{ $trial->{failed} }\n" if $trial->{failed};
   kill 'USR1', $trial->{pid};
   return $trial;
@@ -187,7 +187,7 @@ sub make_ready {
 # The answer is not waited for: there is other work until it is needed.
 sub ask_twin {
   my ($waits) = @_;
-  hear_twin(0) while @asked >= $ASKED_MAX;
+  hear_twin() while @asked >= $ASKED_MAX;
   my $order = twin_order(@_);
   while ($order ne '') {
     my $sent = syswrite $twin, $order;
@@ -200,14 +200,12 @@ sub ask_twin {
 
 # One thing that the twin or a child of it says. Without it nothing can be started any more, and it is for another forker to go on.
 sub hear_twin {
-  my ($flags) = @_;
-  my $heard = defined recv $twin, my $text, ANSWER_BYTES, $flags;
-  return $! == $EINTR if !$heard && ($! == $EINTR || $! == $EAGAIN);
-  abandon() if !$heard || $text eq '';
+  my $read = sysread $answers, my $text, ANSWER_BYTES;
+  return if !defined $read && $! == $EINTR;
+  abandon() unless $read;
   my ($what, $pid, $errno) = unpack ANSWER, $text;
   if ($what eq 'exec') { $said{$pid} = $errno }
   else { take_answer(shift @asked, $what, $pid, $errno) }
-  return 1;
 }
 
 sub take_answer {
@@ -225,7 +223,7 @@ sub take_answer {
 sub go {
   my ($id) = @_;
   my $start = delete $ready{$id} or return;
-  hear_twin(0) until $start->{told};
+  hear_twin() until $start->{told};
   return say_line('failed', $id, @{ $start->{failed} }) if $start->{failed};
   kill 'USR1', $start->{pid} if $start->{waits};
   @$start{qw(note since)} = ('', now());
@@ -293,8 +291,13 @@ sub wait_for {
 
 sub failure_of {
   my ($pid) = @_;
-  1 while hear_twin($MSG_DONTWAIT);
+  hear_twin() while has_more($answers);
   return delete $said{$pid};
+}
+
+sub has_more {
+  vec(my $readable, fileno $_[0], 1) = 1;
+  return select($readable, undef, undef, 0) > 0;
 }
 
 # --- Who commands
@@ -359,7 +362,7 @@ sub change_master {
 
 # Whoever could say that they may go is gone.
 sub forget_ready {
-  hear_twin(0) while @asked;
+  hear_twin() while @asked;
   for my $child (grep { $_->{pid} } values %ready) {
     kill 'KILL', $child->{pid};
     wait_for(@$child{qw(pid watch)});

@@ -7,7 +7,6 @@ use strict;
 
 my ($CLONE, $EXECVE, $OPENAT, $CLOSE, $DUP3, $CHDIR, $SETSID, $SIGPROCMASK, $SIGTIMEDWAIT, $LOG_FLAGS);
 # The same on every Linux.
-my ($AF_UNIX, $SOCK_STREAM) = (1, 1);
 my ($AT_FDCWD, $O_CLOEXEC) = (-100, 02000000);
 my ($CLONE_PARENT, $SIGCHLD) = (0x8000, 17);
 my ($SIG_BLOCK, $SIG_SETMASK, $SIGNALS_BYTES) = (0, 2, 8);
@@ -25,22 +24,23 @@ my $now_and_then = pack 'q2', 0, 50_000_000;
 my $signals = "\0" x $SIGNALS_BYTES;
 my $forker = $$;
 
-# Its process, and the socket at whose other end it is. It is asked at once for a child that cannot become anything: whether that works is
-# then known by the time the forker has read its program.
+# Its process, what to say to it, and what it says: pipes, because who reads from a socket wakes the one who wrote, for nothing. It is asked at
+# once for a child that cannot become anything: whether that works is then known by the time the forker has read its program.
 sub raise_twin {
   my ($numbers) = @_;
   my %number = map { split /=/ } split /,/, $numbers;
   ($CLONE, $EXECVE, $OPENAT, $CLOSE, $DUP3, $CHDIR, $SETSID, $SIGPROCMASK, $SIGTIMEDWAIT, $LOG_FLAGS) =
     map { $_ + 0 } @number{qw(clone execve openat close dup3 chdir setsid sigprocmask sigtimedwait logFlags)};
-  socketpair my $near, my $far, $AF_UNIX, $SOCK_STREAM, 0 or die "socketpair: $!\n";
+  pipe my $hears, my $orders or die "pipe: $!\n";
+  pipe my $answers, my $says or die "pipe: $!\n";
   my $pid = fork;
   die "fork: $!\n" unless defined $pid;
   if ($pid) {
-    syswrite $near, twin_order(1, 0, '/dev/null', '/', ['/'], []);
-    return ($pid, $near);
+    syswrite $orders, twin_order(1, 0, '/dev/null', '/', ['/'], []);
+    return ($pid, $orders, $answers);
   }
-  close $near;
-  fork_for($far);
+  close $_ for $orders, $answers;
+  fork_for($hears, $says);
   exit 0;
 }
 
@@ -76,7 +76,7 @@ my ($heard, $length, $waits, $nice, $count, $envp, @places, $table, $table_at, $
 
 # Until the forker is gone.
 sub fork_for {
-  my ($to) = @_;
+  my ($from, $to) = @_;
   # Whoever commands must learn that the forker is gone, and would not as long as this is open here.
   if (open my $master, '+<&=', 3) { close $master }
   # Not ignored: that would be passed on. What is sent to the whole group is for the forker to obey.
@@ -85,7 +85,7 @@ sub fork_for {
   $SIG{FPE} = 'DEFAULT';
   syscall $SIGPROCMASK, $SIG_BLOCK, $go, $signals, $SIGNALS_BYTES;
   while (1) {
-    my $read = sysread $to, $heard, 65_536, length $heard;
+    my $read = sysread $from, $heard, 65_536, length $heard;
     return unless $read || !defined $read && $! == $EINTR;
     while (length $heard >= $TABLE_AT && length $heard >= unpack 'q', $heard) {
       fork_one($to);
