@@ -52,7 +52,7 @@ export class Agent {
   constructor(draft: SessionDraft, deps: AgentDeps) {
     this.draft = draft;
     this.#deps = deps;
-    this.#clock = new OwnClock(deps.clock, this.life, 0, deps.rate);
+    this.#clock = new OwnClock(deps.clock, this.life, { rate: deps.rate });
   }
 
   get id(): string {

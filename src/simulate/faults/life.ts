@@ -49,6 +49,13 @@ export class Life {
   }
 }
 
+/** How a process's clock differs from the truth, and how long it takes until there is leisure. */
+export interface Pace {
+  readonly offset?: number;
+  readonly rate?: number;
+  readonly leisure?: () => Millis;
+}
+
 /**
  * A process's own idea of the time: it runs a little too fast or too slow, and can be set forward. As on a real machine that moves no
  * timer that is set already, and the process never sees it go back.
@@ -57,13 +64,15 @@ export class OwnClock implements Clock {
   readonly #truth: VirtualClock;
   readonly #life: Life;
   readonly #rate: number;
+  readonly #leisure: () => Millis;
   #offset: number;
   readonly #origin: Instant;
 
-  constructor(truth: VirtualClock, life: Life, offset = 0, rate = 1) {
+  constructor(truth: VirtualClock, life: Life, { offset = 0, rate = 1, leisure = () => millis(0) }: Pace = {}) {
     this.#truth = truth;
     this.#life = life;
     this.#rate = rate;
+    this.#leisure = leisure;
     this.#offset = offset;
     this.#origin = truth.now();
   }
@@ -94,11 +103,12 @@ export class OwnClock implements Clock {
   }
 
   drained(then: () => void): void {
-    this.soon(then);
+    this.#truth.drained(() => this.#life.enter(then));
   }
 
+  /** Much may come between, the end of the process too. */
   atLeisure(then: () => void): void {
-    this.soon(then);
+    this.#truth.at(later(this.#truth.now(), this.#leisure()), () => this.#life.enter(then));
   }
 
   jump(by: Millis): void {

@@ -2,7 +2,7 @@
 import type { Run } from "../../domain/run.ts";
 import { poolOf } from "../../domain/spec.ts";
 import type { Task } from "../../domain/task.ts";
-import { type Instant, instant, seconds } from "../../domain/time.ts";
+import { type Instant, instant, type Millis, millis, seconds } from "../../domain/time.ts";
 import type { Secrets } from "../../effects/random.ts";
 import type { Cycle } from "../../engine/cycle.ts";
 import { isCause, type Pending, type WakeTarget } from "../../engine/cycle-port.ts";
@@ -35,6 +35,9 @@ export interface SchedulerDeps {
   readonly spawn: (pending: Pending) => Promise<boolean>;
 }
 
+/** As long as on a real machine, and longer. */
+const LEISURE_MAX_MS = 5;
+
 export class SimulatedScheduler {
   readonly name: string;
   readonly life = new Life();
@@ -54,7 +57,10 @@ export class SimulatedScheduler {
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
     this.name = `scheduler ${deps.no}`;
-    this.clock = new OwnClock(deps.clock, this.life, deps.offset, deps.rate);
+    const { offset, rate } = deps;
+    const moments = deps.chance.fork("leisure");
+    const leisure = (): Millis => millis(moments.whole(0, LEISURE_MAX_MS));
+    this.clock = new OwnClock(deps.clock, this.life, { offset, rate, leisure });
     this.store = deps.disk.open(this.life);
   }
 
