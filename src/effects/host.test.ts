@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { expect, test, vi } from "vitest";
 import {
@@ -62,15 +63,17 @@ test("a name with spaces and parentheses confuses nobody", async () => {
 });
 
 test("lists processes, and finds those that carry a mark", async () => {
+  // Nobody else's: the same test may run beside this one, or have been killed a minute ago.
+  const mark = randomUUID();
   const child = spawn("sleep", ["300"], {
     stdio: "ignore",
     detached: true,
-    env: { PATH: process.env.PATH, MARK: "x1" },
+    env: { PATH: process.env.PATH, MARK: `${mark}1` },
   });
   const [pid] = [child.pid ?? 0];
   expect(listProcesses().find((found) => found.pid === pid)).toMatchObject({ group: pid, zombie: false });
-  await eventually(() => expect(markedProcesses("MARK=x1").map((found) => found.pid)).toEqual([pid]));
-  expect(markedProcesses("MARK=x")).toEqual([]);
+  await eventually(() => expect(markedProcesses(`MARK=${mark}1`).map((found) => found.pid)).toEqual([pid]));
+  expect(markedProcesses(`MARK=${mark}`)).toEqual([]);
   child.kill("SIGKILL");
   await once(child, "exit");
 });
