@@ -59,10 +59,11 @@ describe.each(FORKERS)("a process, forked through %s", (forker) => {
   test("tells which process it is while it runs", async () => {
     open();
     const watch = told();
-    await executor.start(
-      shell(dir, "echo $$; cut -d' ' -f22 /proc/$$/stat; cat /proc/sys/kernel/random/boot_id; sleep 0.1"),
-      watch,
-    ).outcome;
+    const line = "echo $$; cut -d' ' -f22 /proc/$$/stat; cat /proc/sys/kernel/random/boot_id";
+    const handle = executor.start(shell(dir, `${line}; while [ ! -e go ]; do sleep 0.02; done`), watch);
+    await eventually(() => expect(watch.starts).toHaveLength(1));
+    writeFileSync(join(dir, "go"), "");
+    await handle.outcome;
     const [pid, startTime, bootId] = log().trim().split("\n");
     expect(watch.starts).toEqual([{ pid: Number(pid), startTime, bootId }]);
   });
@@ -155,8 +156,9 @@ describe.each(FORKERS)("a process, forked through %s", (forker) => {
 
   test("a log over its size keeps its beginning and its end, and says what is missing", async () => {
     open(process.env, { logMaxBytes: MIB });
-    const size = "$(stat -c %s logs/task.log)";
-    const line = `echo first; head -c 3000000 /dev/zero; while [ ${size} -gt 1048576 ]; do sleep 0.05; done; echo last`;
+    // It grows at once, so that it is not cut half way, and goes on when the cut is whole.
+    const isCut = "tail -c 99 logs/task.log | grep -q 'missing here'";
+    const line = `echo first; truncate -s 3000006 logs/task.log; until ${isCut}; do sleep 0.05; done; echo last`;
     expect(await start(line).outcome).toMatchObject({ kind: "success" });
     const text = log();
     expect(text.length).toBeLessThan(MIB);
