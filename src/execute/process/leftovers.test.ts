@@ -90,7 +90,7 @@ describe.each(FORKERS)("nothing survives its task, forked through %s:", (forker)
   });
 
   test("one that left the group of an attempt that took its time is gone with the outcome", async () => {
-    expect(await start(`setsid sh -c '${STUBBORN}' & sleep 1.2`).outcome).toMatchObject({ kind: "success" });
+    expect(await start(`setsid sh -c '${STUBBORN}' & ${READY}; sleep 1.2`).outcome).toMatchObject({ kind: "success" });
     expect(living()).toEqual([]);
   });
 

@@ -129,7 +129,8 @@ export class LiveAttempt implements Sampled, LaunchWatch {
     this.#endedAt = ticks();
     this.#around.sampler.remove(this);
     this.#count(exit);
-    const lasting = this.#cause !== undefined || this.#endedAt - this.launchedAt >= LASTING_MS;
+    // Counted from when it was asked for: that it runs may be heard of much later, even with its end.
+    const lasting = this.#cause !== undefined || this.#endedAt - this.#startedAt >= LASTING_MS;
     this.#unswept ||= !lasting;
     const isLeft = exit.isGroupEmpty !== true && signal(-this.group, 0);
     if (lasting || isLeft) void this.#clear(lasting).then(() => this.#goOn(exit));
