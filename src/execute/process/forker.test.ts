@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ProcessIdentity } from "../../domain/task.ts";
-import { millis } from "../../domain/time.ts";
+import { millis, seconds } from "../../domain/time.ts";
 import { systemClock } from "../../effects/clock.ts";
 import { isAlive, processIdentity } from "../../effects/host.ts";
 import { CANCELLED, eventually, exists, shell, told } from "../conformance.ts";
@@ -37,8 +37,8 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 });
 
-const open = (): Executor =>
-  openProcessExecutor({ stateDir: join(dir, "state"), clock: systemClock(), options: { leftoverGrace: millis(200) } });
+const open = (leftoverGrace = millis(200)): Executor =>
+  openProcessExecutor({ stateDir: join(dir, "state"), clock: systemClock(), options: { leftoverGrace } });
 const start = (line: string, changes: Partial<Attempt> = {}): Handle =>
   executor.start(shell(dir, line, changes), told());
 const logOf = (name: string): string => join(dir, "logs", `${name}.log`);
@@ -67,8 +67,11 @@ test("the log is there while the attempt runs, whatever it prints", async () => 
 });
 
 test("a log that somebody may still write to is not given to another", async () => {
-  // It leaves the group, so it outlives a quick attempt for a moment, and writes then.
-  const stray = "setsid sh -c 'touch ready; while [ ! -e go ]; do sleep 0.01; done; echo late; touch done' &";
+  await executor[Symbol.asyncDispose]();
+  executor = open(seconds(20));
+  // It leaves the group and does not listen, so it outlives a quick attempt for a while, and writes then.
+  const late = "while [ ! -e go ]; do sleep 0.01; done; echo late; touch done";
+  const stray = `setsid sh -c 'trap "" TERM; touch ready; ${late}' &`;
   await start(`${stray} while [ ! -e ready ]; do sleep 0.01; done`, { log: logOf("first") }).outcome;
   const handle = start("touch go; while [ ! -e done ]; do sleep 0.01; done; echo own", {
     log: logOf("second"),
