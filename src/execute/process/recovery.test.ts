@@ -86,9 +86,12 @@ class Scheduler {
 async function crashed(
   attempts: readonly Attempt[],
   options: Partial<ProcessOptions> = {},
+  /** Waited for first, besides their starts. */
+  until: () => void = () => {},
 ): Promise<ProcessIdentity[]> {
   const scheduler = new Scheduler(attempts, options);
   await eventually(() => expect(scheduler.said.filter((line) => line.process)).toHaveLength(attempts.length));
+  await eventually(until);
   await scheduler.kill();
   const byFence = new Map(scheduler.said.flatMap(({ fence, process }) => (process ? [[fence, process]] : [])));
   return attempts.map(({ fence }) => byFence.get(fence) as ProcessIdentity);
@@ -198,7 +201,8 @@ describe.each(FORKERS)("forked through %s,", (way) => {
     });
 
     test("attempts stop by themselves when nobody comes within the lease", async () => {
-      const [process] = await crashed([waiting()], { lease: millis(300) });
+      const begun = (): void => expect(log()).toBe("begun\n");
+      const [process] = await crashed([waiting()], { lease: millis(300) }, begun);
       const [spawner] = spawners();
       await gone(process);
       await gone(spawner);
