@@ -93,6 +93,19 @@ test("what somebody who was killed has left is taken away, and not written to: i
   expect(readdirSync(dirname(file)).filter((name) => name.includes(".new-"))).toEqual([]);
 });
 
+test("what somebody has left who was killed when it was there already is taken away by the next, and the database stays", async () => {
+  const file = newFile();
+  const copy = join(`${file}.new-abc`, "rota.db");
+  mkdirSync(dirname(copy));
+  cpSync(blank, copy);
+  linkSync(copy, file);
+  // Another was quicker, and this one was killed before it could say so.
+  mkdirSync(`${file}.new-def`);
+  await openSqliteStore(file, { blank })[Symbol.asyncDispose]();
+  expect(readdirSync(dirname(file))).toEqual(["rota.db"]);
+  expect(contentOf(file)).toEqual(contentOf(fileURLToPath(blank)));
+});
+
 test("whoever opens a new database has the copy, and who only joins somebody that has it open lays none", () => {
   const marked = pathToFileURL(join(root, "marked.db"));
   cpSync(blank, marked);

@@ -30,10 +30,10 @@ const BESIDE = ["-wal", "-shm", "-journal"] as const;
  * first commit, as for any new log. Where it cannot be done, whoever opens the database makes it, or says why that cannot be done either.
  */
 export function layBlank(file: string, blank: URL = BLANK): void {
-  if (["", ...BESIDE].some((end) => existsSync(`${file}${end}`))) return;
   try {
-    const bytes = readFileSync(blank);
     for (const left of leftBeside(file)) rmSync(left, { recursive: true, force: true });
+    if (["", ...BESIDE].some((end) => existsSync(`${file}${end}`))) return;
+    const bytes = readFileSync(blank);
     // A folder of its own, by a name that nobody else has.
     const aside = mkdtempSync(`${file}${ASIDE}`);
     try {
@@ -48,7 +48,10 @@ export function layBlank(file: string, blank: URL = BLANK): void {
   }
 }
 
-/** By those who were killed at it. Whoever is at it at this very moment loses theirs too, and makes the database instead. */
+/**
+ * By those who were killed at it, also after they had put it there. Whoever is at it at this very moment loses theirs too, and makes the
+ * database instead, or has no use for it any more because it is there.
+ */
 const leftBeside = (file: string): readonly string[] =>
   readdirSync(dirname(file))
     .filter((name) => name.startsWith(`${basename(file)}${ASIDE}`))
