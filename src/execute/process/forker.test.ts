@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { ProcessIdentity } from "../../domain/task.ts";
 import { millis, seconds } from "../../domain/time.ts";
 import { systemClock } from "../../effects/clock.ts";
@@ -20,6 +20,7 @@ import { CANCELLED, eventually, exists, shell, told } from "../conformance.ts";
 import type { Attempt, Executor, Handle } from "../executor.ts";
 import { openProcessExecutor } from "./executor.ts";
 import { readRecords } from "./files.ts";
+import { PROCESS_DEFAULTS } from "./options.ts";
 
 // Real processes on a machine that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
@@ -79,6 +80,39 @@ test("a log that somebody may still write to is not given to another", async () 
   });
   await handle.outcome;
   expect([readFileSync(logOf("first"), "utf8"), readFileSync(logOf("second"), "utf8")]).toEqual(["late\n", "own\n"]);
+});
+
+/** Has a lease on a file, on which whoever opens it to write has to wait, and says so when somebody does. */
+const LEASE = `
+  my ($SETLEASE, $TO_READ) = (1_024, 0);
+  $SIG{IO} = sub { syswrite STDOUT, "asked for\\n" };
+  open my $log, '<', $ARGV[0] or die "$ARGV[0]: $!\\n";
+  fcntl $log, $SETLEASE, $TO_READ or die "lease: $!\\n";
+  syswrite STDOUT, "held\\n";
+  alarm 60;
+  sleep 1 while 1;
+`;
+
+test("whoever waits for an end does not wait until the log is tidied", async () => {
+  const watch = told();
+  // A lease is given only where nobody can write any more.
+  const line = "exec > /dev/null 2>&1; touch ready; while [ ! -e go ]; do sleep 0.01; done";
+  const handle = executor.start(shell(dir, line), watch);
+  await exists(join(dir, "ready"));
+  await eventually(() => expect(watch.starts).toHaveLength(1));
+  const holder = spawn(PROCESS_DEFAULTS.perl, ["-e", LEASE, logOf("task")], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void holder.kill("SIGKILL"));
+  let said = "";
+  holder.stdout.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  await eventually(() => expect(said).toBe("held\n"));
+  writeFileSync(join(dir, "go"), "");
+  expect(await handle.outcome).toMatchObject({ kind: "success" });
+  expect(readdirSync(join(dir, "logs"))).toEqual(["task.log"]);
+  await eventually(() => expect(said).toBe("held\nasked for\n"));
+  holder.kill("SIGKILL");
+  await eventually(() => expect(readdirSync(join(dir, "logs"))).toEqual([]));
 });
 
 test("a forker that is killed leaves none of the logs behind that it kept", async () => {
