@@ -16,6 +16,7 @@ export default defineConfig({
           exclude: [...SLOW, "**/node_modules/**"],
           // For machines that are busy with other things: nothing here waits for time to pass.
           testTimeout: 30_000,
+          hookTimeout: 30_000,
         },
       },
       {
