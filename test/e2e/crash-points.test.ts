@@ -169,7 +169,7 @@ describe.skipIf(!canInject())(`at the N-th call that changes a file${WITHOUT_STR
   );
 });
 
-const LIMIT = ALL ? 3_600_000 : 120_000;
+const LIMIT = ALL ? 3_600_000 : 240_000;
 
 /** It is as it was before the step in which it was cut off, or after it; nothing in it is wrong; and the rest can be done. */
 async function expectWhole(file: string, end: Traced, fault: Fault): Promise<void> {

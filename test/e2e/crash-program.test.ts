@@ -134,7 +134,7 @@ async function callUntilDead(place: Place, dead: Promise<unknown>): Promise<Answ
     isDead = true;
   });
   const client = connect({ state: join(place.dir, "state") }, { by: "test" });
-  await until("it serves or has died", async () => isDead || (await answers(client)), 30_000);
+  await until("it serves or has died", async () => isDead || (await answers(client)));
   try {
     await client.join({ agent: "agents", session: "s1", slots: 50, ttlMs: 600_000 });
     for (let no = 0; !isDead && no < 60; no++) await oneRound(client, place, no, answered);

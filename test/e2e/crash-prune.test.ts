@@ -24,7 +24,7 @@ import {
 } from "../rig/strace.ts";
 
 const MAIN = resolve(import.meta.dirname, "../../src/cli/main.ts");
-const LIMIT = ALL ? 3_600_000 : 120_000;
+const LIMIT = ALL ? 3_600_000 : 240_000;
 /** More than are forgotten at a time. */
 const RUNS = 520;
 

@@ -26,7 +26,7 @@ test(`after ${KILLS} kills of 200-task runs every task has ended once and ran on
     kills += await runUnderFire(place, () => 20 + random.next() * 400, KILLS - kills);
     await expectWholeHistory(place);
   }
-}, 240_000);
+});
 
 /** Twenty tasks a layer, each after two of the layer before; each says when it starts and when it ends. */
 function layeredPlan(): string {

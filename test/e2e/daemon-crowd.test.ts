@@ -82,7 +82,7 @@ test(`${SESSIONS} sessions do ${TASKS} tasks, each exactly once, with one winner
   expect(events.some(({ kind }) => kind === "late_report_refused")).toBe(true);
   await stop(served);
   expect((await place.rota(["doctor", "--state", "state"])).code).toBe(0);
-}, 120_000);
+});
 
 async function allEvents(client: Client): Promise<readonly EventReply[]> {
   const all: EventReply[] = [];
@@ -149,7 +149,7 @@ test("a session that is stopped past its deadline and goes on has nothing accept
     ["succeeded", 2],
   ]);
   await stop(served);
-}, 60_000);
+});
 
 test(`R6: of ${ZOMBIES} sessions that are stopped past their deadlines at once, none has anything accepted when they go on`, async () => {
   using place = openPlace();
@@ -162,9 +162,9 @@ test(`R6: of ${ZOMBIES} sessions that are stopped past their deadlines at once, 
   const zombies = Array.from({ length: ZOMBIES }, (_, no) => zombieIn(join(place.dir, "state"), `z${no}`, "waits"));
   // They claim at once, so that none has lost what it holds before the last one is stopped.
   const haveSaid = (count: number) => () => zombies.every(({ lines }) => lines().length >= count);
-  await until("every zombie is there", haveSaid(1), 60_000);
+  await until("every zombie is there", haveSaid(1));
   for (const { child } of zombies) child.stdin?.write("claim\n");
-  await until("every zombie has claimed", haveSaid(2), 60_000);
+  await until("every zombie has claimed", haveSaid(2));
   for (const { child } of zombies) child.kill("SIGSTOP");
   const { session } = await client.join({ agent: "zombies", session: "alive", slots: ZOMBIES });
   const grants: Grant[] = [];
@@ -180,7 +180,7 @@ test(`R6: of ${ZOMBIES} sessions that are stopped past their deadlines at once, 
     child.stdin?.write("go\n");
   }
   await Promise.all(grants.slice(ZOMBIES / 2).map((grant) => client.complete(proofOf(grant))));
-  await until("every zombie has reported", haveSaid(3), 60_000);
+  await until("every zombie has reported", haveSaid(3));
   expect(zombies.map(({ lines }) => lines()[2])).toEqual(zombies.map(() => ({ refused: "LEASE_LOST" })));
 
   const events = await allEvents(client);
@@ -190,4 +190,4 @@ test(`R6: of ${ZOMBIES} sessions that are stopped past their deadlines at once, 
   expect(ends.sort()).toEqual(grants.map(({ task, fence }) => `${task}#${fence}`).sort());
   await stop(served);
   expect((await place.rota(["doctor", "--state", "state"])).code).toBe(0);
-}, 120_000);
+});

@@ -28,7 +28,7 @@ describe("R15: many that start at once on one directory", () => {
     for (let round = 0; round < ROUNDS; round++) {
       const started = Array.from({ length: 6 }, () => place.start(["serve", "--json", "--state", "state"]));
       const isOver = ({ child, out }: Started): boolean => out().includes("\n") || child.exitCode !== null;
-      await until("each has begun or given up", () => started.every(isOver), 60_000);
+      await until("each has begun or given up", () => started.every(isOver));
       const serving = started.filter(({ child }) => child.exitCode === null);
       expect(serving).toHaveLength(1);
       const others = await Promise.all(started.filter((each) => !serving.includes(each)).map(({ ended }) => ended));
@@ -41,7 +41,7 @@ describe("R15: many that start at once on one directory", () => {
       serving[0]?.child.kill(round % 2 === 0 ? "SIGKILL" : "SIGTERM");
       await serving[0]?.ended;
     }
-  }, 120_000);
+  });
 });
 
 describe("R14: what a dead daemon left", () => {
@@ -61,7 +61,7 @@ describe("R14: what a dead daemon left", () => {
     expect(stranger.exitCode).toBeNull();
     expect(stranger.signalCode).toBeNull();
     expect((await place.rota(["doctor", "--state", "state"])).code).toBe(0);
-  }, 60_000);
+  });
 
   /** As if the pids of the daemon, its spawner and a task had been given to another process since. */
   async function impersonate(place: Place, pid: number): Promise<void> {
@@ -87,10 +87,10 @@ describe("R9: a store that is slow or busy", () => {
     other.exec("begin immediate");
     const { child, ended } = place.start(["run", "plan.json", "--state", "state", "--json"]);
     // It is waiting for the lock once it has opened the file.
-    await until("the run has the store open", () => opens(child.pid as number, "rota.db"), 20_000);
+    await until("the run has the store open", () => opens(child.pid as number, "rota.db"));
     other.exec("rollback");
     expect(lastJson(await ended)).toMatchObject({ outcome: "succeeded" });
-  }, 60_000);
+  });
 
   test("a reader that stays lets the log grow, and when it has gone the log is cut again", async () => {
     using place = openPlace();
@@ -111,7 +111,7 @@ describe("R9: a store that is slow or busy", () => {
     reader.exec("commit");
     await grow(2);
     expect(statSync(`${file}-wal`).size).toBeLessThanOrEqual(33 * 2 ** 20);
-  }, 60_000);
+  });
 
   test.skipIf(!canInject())(
     `a disk that takes nearly half a second for every commit loses no lease that is renewed${WITHOUT_STRACE}`,
@@ -122,7 +122,7 @@ describe("R9: a store that is slow or busy", () => {
       const child = spawn("strace", [...slow, ...argv], { cwd: place.dir, stdio: "ignore" });
       onTestFinished(() => void child.kill("SIGKILL"));
       await using client = connect({ state: join(place.dir, "state") });
-      await until("it serves", () => answers(client), 30_000);
+      await until("it serves", () => answers(client));
       await client.join({ agent: "agents", session: "s1", slots: 8, ttlMs: 6_000 });
       const tasks = Object.fromEntries(Array.from({ length: 8 }, (_, no) => [`t${no}`, prompt("agents")]));
       await submitted(client, place, { name: "slow", tasks });
@@ -137,7 +137,6 @@ describe("R9: a store that is slow or busy", () => {
       process.kill(childOf(child.pid as number), "SIGTERM");
       await new Promise((resolve) => child.once("exit", resolve));
     },
-    90_000,
   );
 });
 
@@ -151,7 +150,7 @@ describe("R12: when there are no file descriptors left", () => {
     onTestFinished(() => void child.kill("SIGKILL"));
     const state = join(place.dir, "state");
     await using client = connect({ state });
-    await until("it serves", () => answers(client), 30_000);
+    await until("it serves", () => answers(client));
     await client.join({ agent: "agents", session: "s1", ttlMs: 600_000 });
     await submitted(client, place, { name: "crowded", tasks: { a: prompt("agents"), b: prompt("agents") } });
     const grant = (await client.claim({ session: "s1", waitMs: 5_000 })) as Grant;
@@ -161,13 +160,13 @@ describe("R12: when there are no file descriptors left", () => {
     for (const socket of crowd) socket.destroy();
     expect(await client.complete(proofOf(grant))).toMatchObject({ state: "succeeded" });
     await using late = connect({ state });
-    await until("others are heard again", () => answers(late), 20_000);
+    await until("others are heard again", () => answers(late));
     await late.join({ agent: "agents", session: "s2" });
     const next = (await late.claim({ session: "s2", waitMs: 5_000 })) as Grant;
     expect(await late.complete(proofOf(next))).toMatchObject({ state: "succeeded" });
     child.kill("SIGTERM");
     await new Promise((resolve) => child.once("exit", resolve));
-  }, 60_000);
+  });
 });
 
 /** Connections that say nothing, until each is open or was turned away. */

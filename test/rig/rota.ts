@@ -89,7 +89,7 @@ export function processesWith(mark: string): readonly number[] {
 }
 
 /** Waits for something to become true, looking often; what never does fails with its name. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+export async function until(what: string, holds: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
   const end = performance.now() + withinMs;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`never: ${what}`);
