@@ -109,11 +109,24 @@ describe("renewing", () => {
     let held = true;
     const renew = () => Promise.reject(new UserError("LEASE_LOST", "it is over"));
     const reported = renewing({ every: seconds(10), renew, isHeld: () => held, clock });
-    await clock.advance(200);
+    await clock.advance(4_000);
     held = false;
     await clock.advance(200);
     expect(await reported).toBe("ended");
     const lost = expect(renewing({ every: seconds(10), renew, isHeld: () => true, clock })).rejects.toThrow(
+      "it is over",
+    );
+    await clock.advance(5_000);
+    await lost;
+  });
+
+  test("says soon that a lease is lost whose time was over", async () => {
+    const clock = new ManualClock();
+    const late = async () => {
+      clock.spend(seconds(20));
+      throw new UserError("LEASE_LOST", "it is over");
+    };
+    const lost = expect(renewing({ every: seconds(10), renew: late, isHeld: () => true, clock })).rejects.toThrow(
       "it is over",
     );
     await clock.advance(500);

@@ -1,6 +1,6 @@
 /** Waiting for a daemon: for what it will answer, and for itself while it is away. */
 import { UserError } from "../domain/errors.ts";
-import { type Instant, later, type Millis, millis } from "../domain/time.ts";
+import { type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import { type Clock, sleep, systemClock } from "../effects/clock.ts";
 import { WAIT_MAX } from "../wire/messages.ts";
 
@@ -95,7 +95,7 @@ export async function renewing({
     } catch (error) {
       if (!(error instanceof UserError) || error.code !== "LEASE_LOST") throw error;
       // It may be our own report that has ended it a moment ago, and whoever sent that is about to know.
-      await sleepWhile(isHeld, MOMENT, clock);
+      await sleepWhile(isHeld, clock.now() < deadline ? MOMENT_MAX : MOMENT, clock);
       if (isHeld()) throw error;
     }
     await sleepWhile(isHeld, every, clock);
@@ -103,8 +103,10 @@ export async function renewing({
   return "ended";
 }
 
-/** How long it takes at the most until a report that was taken has its file removed. */
+/** How long it takes until a report that was taken has its file removed. */
 const MOMENT = millis(500);
+/** The same on a machine that is busy: as long as a lease cannot have run out, it is most likely a report that has ended it. */
+const MOMENT_MAX = seconds(5);
 /** Looks now and then, so that nobody waits for a renewal that is not needed any more. */
 const LOOK = millis(100);
 
