@@ -121,20 +121,25 @@ async function hear(
   const clock = systemClock();
   const timer = clock.at(later(clock.now(), PATIENCE), () => enough.abort());
   let run = before;
-  let taken = false;
+  const look = async (): Promise<Answer["answer"] | undefined> => {
+    const stays = await isScheduled(store);
+    if (!(await isTaken())) return stays ? "waiting" : undefined;
+    run = await loadRun({ store }, before);
+    return isDone(wish.kind, run, task) ? "done" : "underway";
+  };
+  const isOpen = (answer: Answer["answer"] | undefined): boolean => answer === "waiting" || answer === "underway";
+  let answer: Answer["answer"] | undefined = "waiting";
   try {
     for await (const _ of changes([state.root], { signal: enough.signal, clock })) {
-      const stays = await isScheduled(store);
-      taken = await isTaken();
-      if (!taken && !stays) return undefined;
-      if (!taken) continue;
-      run = await loadRun({ store }, before);
-      if (isDone(wish.kind, run, task)) return { answer: "done", run };
+      answer = await look();
+      if (!isOpen(answer)) break;
     }
   } finally {
     timer.cancel();
   }
-  return { answer: taken ? "underway" : "waiting", run };
+  // Time may be up because we had to wait for the processor, and not for an answer.
+  if (isOpen(answer)) answer = await look();
+  return answer && { answer, run };
 }
 
 function isDone(kind: RequestKind, run: Run, id: TaskId | undefined): boolean {
