@@ -4,11 +4,12 @@ import { connect } from "../../src/wire/client.ts";
 
 const [state = "", name = "zombie", waits] = process.argv.slice(2);
 await using client = connect({ state });
-const { session } = await client.join({ agent: "zombies", session: name, ttlMs: waits === undefined ? 1_000 : 3_000 });
 if (waits !== undefined) {
   process.stdout.write(`${JSON.stringify({ ready: true })}\n`);
   await once(process.stdin, "data");
 }
+// Not before it is told to claim: a session of which nothing is heard for twice as long is dropped.
+const { session } = await client.join({ agent: "zombies", session: name, ttlMs: 3_000 });
 const grant = await client.claim({ session, waitMs: 10_000 });
 if (grant === undefined) throw new Error("nothing to claim");
 const { run, task, fence, token } = grant;
