@@ -60,7 +60,11 @@ async function arrange(client: Client, place: Place): Promise<Readonly<Record<"c
   const worked = await claim("a1", "worked");
   await client.heartbeat({ run: worked.run, task: "worked", fence: worked.fence, token: worked.token });
   expect(await client.wake("l1", 5_000)).toMatchObject({ task: "offered" });
-  await until("the local task runs", () => existsSync(join(place.dir, "running.pid")));
+  // The process says so at once, the daemon a moment later, and what it says is on the disk a moment after that.
+  await until("the local task runs", () => existsSync(join(place.dir, "running.log")));
+  await until("that is written down", async () =>
+    (await client.events({ limit: 10_000 })).some(({ kind, task }) => kind === "started" && task === "running"),
+  );
   return { claimed, worked };
 }
 
