@@ -126,11 +126,14 @@ describe("R9: a store that is slow or busy", () => {
       await client.join({ agent: "agents", session: "s1", slots: 8, ttlMs: 6_000 });
       const tasks = Object.fromEntries(Array.from({ length: 8 }, (_, no) => [`t${no}`, prompt("agents")]));
       await submitted(client, place, { name: "slow", tasks });
-      const grants: Grant[] = [];
-      for (let no = 0; no < 8; no++) grants.push((await client.claim({ session: "s1", waitMs: 20_000 })) as Grant);
       const end = performance.now() + 8_000;
-      while (performance.now() < end) await Promise.all(grants.map((grant) => client.heartbeat(proofOf(grant))));
-      for (const grant of grants) expect(await client.complete(proofOf(grant))).toMatchObject({ state: "succeeded" });
+      // Each is renewed from the moment it is held, and not when the last one is.
+      const hold = async (): Promise<void> => {
+        const proof = proofOf((await client.claim({ session: "s1", waitMs: 60_000 })) as Grant);
+        while (performance.now() < end) await client.heartbeat(proof);
+        expect(await client.complete(proof)).toMatchObject({ state: "succeeded" });
+      };
+      await Promise.all(Array.from({ length: 8 }, hold));
       const kinds = (await client.events({ limit: 1_000 })).map(({ kind }) => kind);
       expect(kinds).not.toContain("expired");
       client.close();
