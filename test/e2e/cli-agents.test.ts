@@ -176,8 +176,8 @@ describe("a lease", () => {
   test("that was lost cannot be reported on, and the next holder's is safe from the last one", async () => {
     const place = await served();
     const run = await place.submit(ONE);
-    await joined(place, "--id", "slow", "--ttl", "1s");
     await joined(place, "--id", "quick");
+    await joined(place, "--id", "slow", "--ttl", "3s");
     await place.says(["claim", "--session", "slow"]);
     // Answered as soon as the first lease has run out.
     expect(await place.json<Grant>(["claim", "--session", "quick", "--wait", "1m"])).toMatchObject({ fence: 2 });
@@ -267,7 +267,7 @@ describe("a holder that is to stop", () => {
   test("hears it from a heartbeat that goes on by itself, which ends with the task otherwise", async () => {
     const place = await served();
     await place.submit(TWO);
-    const session = await joined(place, "--ttl", "2s");
+    const session = await joined(place);
     await place.says(["claim", "--session", session]);
     const beating = place.start(["heartbeat", "one", "--every", "100ms"]);
     await begun(place, "one");
