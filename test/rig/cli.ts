@@ -28,7 +28,8 @@ interface Options {
 /** A directory that is gone when the test is over. */
 export function freshDir(): string {
   const dir = mkdtempSync(join(tmpdir(), "rota-cli-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  // What a killed daemon had running may still write there for a moment.
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10 }));
   return dir;
 }
 
