@@ -223,13 +223,14 @@ describe("one state directory", () => {
     plan(place, { hold: { run: "sleep 30" } });
     const first = place.start(["run", "plan.json"]);
     await until("it runs", async () => (await kindsOf(place, "hold")).includes("started"));
+    const [held] = await events(place);
     first.child.kill("SIGKILL");
     await first.ended;
     place.file("plan.json", JSON.stringify({ name: "other", tasks: { quick: { run: "true" } } }));
     expect((await place.rota(["run", "plan.json", "--json"])).code).toBe(0);
     // Nobody goes on with the first run, so what it had running was stopped.
     expect((await events(place)).filter(({ task, kind }) => task === "hold" && kind === "succeeded")).toEqual([]);
-    expect(processesWith("ROTA_TASK=hold")).toEqual([]);
+    expect(processesWith(`ROTA_RUN=${String(held?.["run"])}`)).toEqual([]);
     await expectSound(place);
   });
 
