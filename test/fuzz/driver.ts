@@ -1,6 +1,6 @@
 /**
  * Feeds a parser with mutated inputs and holds it to what every parser here promises: it answers, or refuses with an error a person can act on;
- * it takes no longer than a second; and the language is as it was. An input is named by seed and number, so each can be played again alone.
+ * it takes no more than a second of the processor; and the language is as it was. An input is named by seed and number, so each can be played again alone.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -57,14 +57,16 @@ function inputOf(parser: Parser, corpus: readonly Buffer[], seed: number, no: nu
 /** What is wrong with how the parser takes this input; nothing when nothing is. */
 export async function tryOne(parser: Parser, input: Buffer, random: Random): Promise<string | undefined> {
   const before = LANGUAGE();
-  const start = performance.now();
+  const start = process.cpuUsage();
   let wrong: string | undefined;
   try {
     await parser.run(input, random);
   } catch (error) {
     if (!(error instanceof UserError)) wrong = error instanceof Error ? (error.stack ?? error.message) : String(error);
   }
-  const took = performance.now() - start;
+  // Not by the clock on the wall: a busy machine can make anything take a second.
+  const { user, system } = process.cpuUsage(start);
+  const took = (user + system) / 1_000;
   if (took > SLOW_MS) wrong ??= `took ${Math.round(took)} ms for ${input.length} bytes`;
   if (LANGUAGE() !== before) wrong ??= "changed Object.prototype";
   return wrong;
@@ -72,7 +74,6 @@ export async function tryOne(parser: Parser, input: Buffer, random: Random): Pro
 
 const LANGUAGE = (): string => `${Reflect.ownKeys(Object.prototype).length} ${Reflect.ownKeys(Array.prototype).length}`;
 
-/** A busy machine can make anything take a second: what was slow once is tried again before it is called slow. */
 export async function fuzzOne(
   parser: Parser,
   corpus: readonly Buffer[],
@@ -80,10 +81,7 @@ export async function fuzzOne(
   no: number,
 ): Promise<Finding | undefined> {
   const [input, random] = inputOf(parser, corpus, seed, no);
-  let what = await tryOne(parser, input, random);
-  for (let tries = 0; what?.startsWith("took") === true && tries < 2; tries++) {
-    what = await tryOne(parser, ...inputOf(parser, corpus, seed, no));
-  }
+  const what = await tryOne(parser, input, random);
   return what === undefined ? undefined : { parser: parser.name, seed, no, input, what };
 }
 
