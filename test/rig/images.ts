@@ -6,20 +6,25 @@ import type { Random } from "../../src/effects/random.ts";
 export interface Image {
   readonly db: Buffer;
   readonly wal: Buffer;
+  readonly book: Buffer;
 }
+
+const NONE = Buffer.alloc(0);
+const contentOf = (path: string): Buffer => (existsSync(path) ? readFileSync(path) : NONE);
 
 export const takeImage = (file: string): Image => ({
   db: readFileSync(file),
-  wal: existsSync(`${file}-wal`) ? readFileSync(`${file}-wal`) : Buffer.alloc(0),
+  wal: contentOf(`${file}-wal`),
+  book: contentOf(`${file}-daybook`),
 });
 
 /** Without the index of the log, as after a power cut: it is made anew from the log. */
-export function layDown(file: string, { db, wal }: Image): void {
+export function layDown(file: string, { db, wal, book }: Image): void {
   mkdirSync(dirname(file), { recursive: true });
-  rmSync(`${file}-shm`, { force: true });
-  rmSync(`${file}-wal`, { force: true });
+  for (const end of ["-shm", "-wal", "-daybook"]) rmSync(`${file}${end}`, { force: true });
   writeFileSync(file, db);
   if (wal.length > 0) writeFileSync(`${file}-wal`, wal);
+  if (book.length > 0) writeFileSync(`${file}-daybook`, book);
 }
 
 const PAGE = 4_096;
@@ -43,6 +48,20 @@ export function tear(wal: Buffer, synced: number, random: Random): Buffer {
   return torn;
 }
 
+/** What a power cut leaves of a file of which some was being written over: each part as it was, as it should be, or neither. */
+export function tearOver(before: Buffer, after: Buffer, random: Random): Buffer {
+  const torn = Buffer.from(after);
+  if (before.length !== after.length) return torn;
+  for (let at = 0; at < torn.length; at += SECTOR) {
+    const end = Math.min(at + SECTOR, torn.length);
+    if (before.compare(after, at, end, at, end) === 0) continue;
+    const fate = random.next();
+    if (fate < 0.3) before.copy(torn, at, at, end);
+    else if (fate < 0.5) for (let each = at; each < end; each++) torn[each] = below(random, 256);
+  }
+  return torn;
+}
+
 /** Some pages of `after`, the others as they were before: what a power cut leaves while the log is being folded back. */
 export function mixPages(before: Buffer, after: Buffer, random: Random): Buffer {
   const mixed = Buffer.from(after.subarray(0, random.next() < 0.5 ? after.length : Math.max(before.length, PAGE)));
@@ -60,15 +79,21 @@ export interface Damage {
 
 const inDb =
   (change: (db: Buffer, random: Random) => Buffer | undefined): Damage["of"] =>
-  ({ db, wal }, random) => {
-    const copy = Buffer.from(db);
-    return { db: change(copy, random) ?? copy, wal };
+  (image, random) => {
+    const copy = Buffer.from(image.db);
+    return { ...image, db: change(copy, random) ?? copy };
   };
 const inWal =
   (change: (wal: Buffer, random: Random) => Buffer | undefined): Damage["of"] =>
-  ({ db, wal }, random) => {
-    const copy = Buffer.from(wal);
-    return { db, wal: copy.length === 0 ? copy : (change(copy, random) ?? copy) };
+  (image, random) => {
+    const copy = Buffer.from(image.wal);
+    return { ...image, wal: copy.length === 0 ? copy : (change(copy, random) ?? copy) };
+  };
+const inBook =
+  (change: (book: Buffer, random: Random) => Buffer | undefined): Damage["of"] =>
+  (image, random) => {
+    const copy = Buffer.from(image.book);
+    return { ...image, book: copy.length === 0 ? copy : (change(copy, random) ?? copy) };
   };
 
 function flip(buffer: Buffer, random: Random, from = 0): undefined {
@@ -119,5 +144,10 @@ export const DAMAGES: readonly Damage[] = [
   { name: "the salt of the log changed", of: inWal((wal, random) => flip(wal.subarray(16, 24), random)) },
   { name: "the log cut", of: inWal((wal, random) => wal.subarray(0, below(random, wal.length))) },
   { name: "two frames of the log swapped", of: inWal((wal, random) => swap(wal, FRAME, WAL_HEADER, random)) },
-  { name: "the log gone", of: ({ db }) => ({ db, wal: Buffer.alloc(0) }) },
+  { name: "the log gone", of: (image) => ({ ...image, wal: NONE }) },
+  { name: "a bit of the daybook flipped", of: inBook((book, random) => flip(book, random)) },
+  { name: "some bytes of the daybook overwritten", of: inBook(scribble) },
+  { name: "the daybook cut", of: inBook((book, random) => book.subarray(0, below(random, book.length))) },
+  { name: "two blocks of the daybook swapped", of: inBook((book, random) => swap(book, PAGE, 0, random)) },
+  { name: "the daybook gone", of: (image) => ({ ...image, book: NONE }) },
 ];

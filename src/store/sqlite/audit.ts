@@ -32,6 +32,7 @@ const COLUMNS: Readonly<Record<Table, Columns>> = {
   answer: columns("key", "key at body"),
   seal: columns("run", "run first last versions"),
   forgotten: columns("first", "first last"),
+  daybook: columns("one", "book posted"),
 };
 
 /** Writes the sums and the seals of everything that is there: for a file from before there were any. */

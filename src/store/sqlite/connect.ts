@@ -26,6 +26,8 @@ export interface SqliteOptions {
   readonly durability?: Durability;
   /** Pages of log after which it is folded back into the database, as soon as nobody waits for anything. */
   readonly foldAfter?: number;
+  /** Commits after which a daybook is laid; 0: before the first. */
+  readonly daybookAfter?: number;
   /** Readers change nothing, not even the schema. */
   readonly readOnly?: boolean;
   /** What a new database is a copy of. */

@@ -34,21 +34,29 @@ let seen: readonly string[] = [];
 let open: Image;
 let closed: Image;
 let early: Image;
+let midway: Image;
 /** As a version that forgot nothing would have left it. */
 let old: Image;
 beforeAll(async () => {
   seen = await portraits(() => openSqliteStore(":memory:"));
   const file = newFile();
   {
-    await using store = openSqliteStore(file);
+    await using store = openSqliteStore(file, { daybookAfter: 0 });
     await perform(store, (done) => {
       if (done === 7) early = takeImage(file);
+      if (done === 12) midway = takeImage(file);
       if (done === STEPS_OF_OLD) old = takeImage(file);
     });
     open = takeImage(file);
   }
   closed = takeImage(file);
 });
+
+/** Has what was entered in the tables. */
+async function posted(file: string): Promise<void> {
+  await using store = openSqliteStore(file);
+  await store.lastSeq();
+}
 
 /** The truth, a refusal by its code, or what is wrong. */
 async function answerOf(image: Image, readOnly: boolean, file: string): Promise<string> {
@@ -65,7 +73,7 @@ async function answerOf(image: Image, readOnly: boolean, file: string): Promise<
 }
 
 const isRight = (answer: string): boolean => REFUSALS.includes(answer) || answer === `as after step ${STEPS.length}`;
-/** A log that lost its end is as if the power had failed: an older state, whole, and no damage that could be seen. */
+/** A log or a daybook that lost its end is as if the power had failed: an older state, whole, and no damage that could be seen. */
 const isOlder = (answer: string): boolean => isRight(answer) || answer.startsWith("as after step");
 
 describe(`a damaged file (SEED=${SEED})`, () => {
@@ -73,7 +81,7 @@ describe(`a damaged file (SEED=${SEED})`, () => {
     "with %s is read rightly or refused",
     async (name, of) => {
       const random = seededRandom(SEED);
-      const ofLog = name.includes("log");
+      const ofLog = name.includes("log") || name.includes("daybook");
       const file = newFile();
       const answers = new Map<string, number>();
       for (let no = 0; no < CASES / DAMAGES.length; no++) {
@@ -88,12 +96,23 @@ describe(`a damaged file (SEED=${SEED})`, () => {
 
   test("with the log of an earlier time is read rightly or refused", async () => {
     const file = newFile();
-    for (const db of [closed.db, open.db]) {
-      const answer = await answerOf({ db, wal: early.wal }, false, file);
+    for (const later of [closed, open]) {
+      const answer = await answerOf({ ...later, wal: early.wal }, false, file);
       expect(isOlder(answer), answer).toBe(true);
     }
     // The other way round: the later log on the earlier database is the later state.
-    expect(isOlder(await answerOf({ db: early.db, wal: open.wal }, false, file))).toBe(true);
+    expect(isOlder(await answerOf({ ...open, db: early.db }, false, file))).toBe(true);
+  });
+
+  test("with the daybook of another time is read rightly or refused", async () => {
+    const file = newFile();
+    for (const [which, { book }] of [early, midway, old].entries()) {
+      expect(book.length, `daybook ${which}`).toBeGreaterThan(0);
+      for (const other of [early, midway, old, open, closed]) {
+        const answer = await answerOf({ ...other, book }, which % 2 === 0, file);
+        expect(isOlder(answer), `daybook ${which}: ${answer}`).toBe(true);
+      }
+    }
   });
 
   test.each([
@@ -142,6 +161,7 @@ test("an event that was forgotten and came back in place of another is noticed, 
   const [file, before] = [newFile(), newFile()];
   layDown(file, closed);
   layDown(before, old);
+  await posted(before);
   {
     using db = new DatabaseSync(file);
     db.exec(`attach '${before}' as before; insert into main.page select * from before.page where first = 107`);
@@ -155,6 +175,7 @@ describe("a file from before there were checksums", () => {
   test.each([1, 2])("is read as it is (schema %i), and has every sum once it is written to", async (schema) => {
     const newer = newFile();
     layDown(newer, old);
+    await posted(newer);
     asOfSchema(newer, `${newer}.old`, schema);
     {
       await using reader = openSqliteStore(`${newer}.old`, { readOnly: true });

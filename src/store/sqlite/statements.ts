@@ -3,11 +3,12 @@ import type { DatabaseSync } from "node:sqlite";
 import { Inserts } from "./inserts.ts";
 import { PAGE_MAX } from "./pages.ts";
 
-/** The schemas with which sessions, pauses and answers came, checksums, forgetting, and pages. Who only reads may meet a file from before. */
+/** The schemas with which sessions, pauses and answers came, checksums, forgetting, pages, and the daybook. Who only reads may meet a file from before. */
 export const REGISTERS_SINCE = 2;
 export const SUMS_SINCE = 3;
 const FORGETTING_SINCE = 4;
 export const PAGES_SINCE = 6;
+const DAYBOOK_SINCE = 7;
 
 /** The positions of the ledger that were forgotten; none where that was not known yet. */
 const forgottenIn = (schema: number): string =>
@@ -41,6 +42,7 @@ export function prepareReading(db: DatabaseSync, schema: number) {
     estimateError: db.prepare(`select plan, count, sum_of_squares, ${sum} from estimate_error where plan = ?`),
     allRequests: db.prepare(`select no, at, body, ${sum} from request order by no`),
     readMeta: db.prepare(`select key, value, ${sum} from meta where key = ?`),
+    bookmark: schema >= DAYBOOK_SINCE ? db.prepare("select book, posted, sum from daybook") : undefined,
   };
 }
 
@@ -97,6 +99,7 @@ export type Writing = ReturnType<typeof prepareWriting>;
 export function prepareWriting(db: DatabaseSync) {
   return {
     writeOwnership: db.prepare("update ownership set epoch = ?, owner = ?, sum = ?"),
+    writeBookmark: db.prepare("update daybook set book = ?, posted = ?, sum = ?"),
     holdsEpoch: db.prepare("select 1 from ownership where epoch = ?"),
 
     runs: new Inserts(db, "run", "no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling"),

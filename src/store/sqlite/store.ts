@@ -5,11 +5,15 @@ import { err, ok } from "../../std/result.ts";
 import type { Store } from "../store.ts";
 import { Turns } from "../turns.ts";
 import { audit } from "./audit.ts";
-import { connect, FOLD_AFTER, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
+import { Bookkeeper, LAID_AFTER } from "./bookkeeper.ts";
+import { advanceBookmark, readBookmark, writeBookmark } from "./bookmark.ts";
+import { connect, connectBeside, FOLD_AFTER, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
+import { forgetTaken, takeAway } from "./daybook.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { LogRoom } from "./log-room.ts";
 import { userVersion } from "./migrate.ts";
+import { hasUnposted, postFile } from "./posting.ts";
 import { pruneRuns } from "./prune.ts";
 import { readHistory, readOwner, readRequests, readRun, readRuns, type Source, type Target } from "./read.ts";
 import { readEvents, readForgotten, readLastSeq } from "./read-ledger.ts";
@@ -26,6 +30,7 @@ import {
 } from "./statements.ts";
 import { sumOf } from "./sums.ts";
 import { targetOn, transactions } from "./target.ts";
+import type { Fit } from "./versions.ts";
 import { writeSheet } from "./write.ts";
 import { Writer, type WriterFailure } from "./writer.ts";
 
@@ -67,7 +72,8 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     failure = errorOf(failed);
   };
   const writer = new Writer({ file, durability, foldAfter }, broke, options.aside);
-  const room = target === undefined || file === ":memory:" ? undefined : new LogRoom(db, file, foldAfter);
+  const isFile = file !== ":memory:";
+  const room = target === undefined || !isFile ? undefined : new LogRoom(db, file, foldAfter);
   const turns = new Turns();
   /** There may be many rows, so that a table is whole is found out once. */
   const whole = new Set<Counted>();
@@ -83,7 +89,6 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       throw asUserError(error, file, otherwise);
     }
   };
-  const reading = <T>(verb: () => T): T => plainly(() => inTransaction(verb, "deferred"));
   /**
    * The write lock is taken at once, so that nothing read in here can be out of date. After the disk has failed once nothing more
    * is written: a second try may seem to succeed although what the first one wrote is gone.
@@ -99,9 +104,42 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       throw told;
     }
   };
+  const bookkeeper = new Bookkeeper({
+    file,
+    laidAfter: durability === "full" && isFile ? (options.daybookAfter ?? LAID_AFTER) : undefined,
+    write: writeNow,
+  });
+  const orForsake = <T>(verb: () => T): T => {
+    try {
+      return verb();
+    } catch (error) {
+      bookkeeper.forsake();
+      throw error;
+    }
+  };
+  /** What was entered in the daybook, whoever has it open, is in the tables when this returns. */
+  const catchUp = (): void => {
+    if (bookkeeper.keepsBook) return bookkeeper.post();
+    if (!isFile || !plainly(() => hasUnposted(file, source))) return;
+    if (target !== undefined) writeNow((all) => postFile(file, all));
+    else plainly(() => postBeside(file));
+  };
+  const reading = <T>(verb: () => T): T => {
+    catchUp();
+    return plainly(() => inTransaction(verb, "deferred"));
+  };
   const writing = async <T>(verb: (target: Target) => T): Promise<T> => {
     if (writer.busy) await writer.idle();
-    return writeNow(verb);
+    if (!isFile) return writeNow(verb);
+    bookkeeper.post();
+    const serial = bookkeeper.number();
+    return orForsake(() =>
+      writeNow((all) => {
+        if (serial === undefined) postFile(file, all);
+        else advanceBookmark(all, serial);
+        return verb(all);
+      }),
+    );
   };
   /** What was committed stays so, whatever comes of this; but a disk that fails now is not asked again. */
   const keepRoom = (): void => {
@@ -111,15 +149,47 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       failure = asUserError(error, file, "STORE_FAILED") as Error;
     }
   };
-  const commitHere = (sheet: Sheet): boolean =>
-    turns.next(sheet.epoch, () =>
-      writeNow(
+  /** What could not be posted now is posted later, unless the disk has failed: then it is known already. */
+  const keepBook = (): void => {
+    try {
+      bookkeeper.tend();
+    } catch {
+      // It is in the daybook all the same.
+    }
+  };
+  /** A disk that does not take an entry is not asked again: what it has of it is not known. */
+  const enter = (sheet: Sheet, fit: Fit): boolean | undefined => {
+    if (failure !== undefined) throw failure;
+    try {
+      return bookkeeper.enter(sheet, fit);
+    } catch (error) {
+      failure ??= asUserError(error, file, "STORE_FAILED") as Error;
+      throw failure;
+    }
+  };
+  const commitHere = (sheet: Sheet, fit: Fit): boolean =>
+    turns.next(sheet.epoch, () => {
+      const isEntered = enter(sheet, fit);
+      if (isEntered !== undefined) return isEntered;
+      bookkeeper.post();
+      return writeNow(
         (all) => writeSheet(all, sheet),
         (written) => written,
-      ),
-    );
+      );
+    });
+  const commit = async (sheet: Sheet, fit: Fit): Promise<boolean> => {
+    try {
+      const isWritten = goesAside(sheet) ? await commitAside(sheet) : commitHere(sheet, fit);
+      if (!isWritten) bookkeeper.forsake();
+      return isWritten;
+    } catch (error) {
+      bookkeeper.forsake();
+      throw error;
+    }
+  };
   const commitAside = async (sheet: Sheet): Promise<boolean> => {
     if (failure !== undefined) throw failure;
+    bookkeeper.post();
     const answer = await writer.write(sheet);
     return turns.next(sheet.epoch, () => {
       if ("written" in answer) return answer.written;
@@ -128,16 +198,22 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       throw told;
     });
   };
-  const goesAside = ({ size }: Sheet): boolean => target !== undefined && file !== ":memory:" && writer.takes(size);
+  const goesAside = ({ size }: Sheet): boolean => target !== undefined && isFile && writer.takes(size);
   return {
     async acquire(owner, alive) {
-      return writing(({ write }) => {
+      const acquired = await writing((all) => {
         const { owner: current, epoch } = readOwner(source);
         if (current !== undefined && alive(current)) return err(current);
+        if (isFile) closeBook(file, all);
         const values = [epoch + 1, JSON.stringify(owner)] as const;
-        write.writeOwnership.run(...values, sumOf("ownership", ...values));
+        all.write.writeOwnership.run(...values, sumOf("ownership", ...values));
         return ok(epoch + 1);
       });
+      if (acquired.ok && isFile) {
+        forgetTaken(file);
+        bookkeeper.takeOver(acquired.value);
+      }
+      return acquired;
     },
     async release(epoch) {
       await writing(({ write }) => {
@@ -148,19 +224,25 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       return plainly(() => readOwner(source).owner);
     },
     async commit(batch) {
-      const sheet = sheetOf(batch);
-      const isWritten = goesAside(sheet) ? await commitAside(sheet) : commitHere(sheet);
-      return isWritten ? ok(undefined) : err("ownership-lost");
+      const sheet = sheetOf(batch, bookkeeper.number(batch.epoch));
+      return (await commit(sheet, bookkeeper.versions.take(batch))) ? ok(undefined) : err("ownership-lost");
     },
     tend() {
       // While the thread writes it sees to this itself, between two batches.
-      if (!writer.busy && failure === undefined) keepRoom();
+      if (writer.busy || failure !== undefined) return;
+      keepBook();
+      if (failure === undefined) keepRoom();
     },
     async runs(which) {
+      const isNew = which === undefined || typeof which === "string" || !("id" in which);
+      if (isNew || !bookkeeper.keepsBook || bookkeeper.hasNewsOf(which.id)) catchUp();
       return plainly(() => readRuns(source, which));
     },
     async load(no) {
-      return reading(() => readRun(source, no));
+      const isBehind = writer.busy;
+      const stored = reading(() => readRun(source, no));
+      if (stored !== undefined && !isBehind) bookkeeper.versions.learn(stored);
+      return stored;
     },
     async events(query) {
       return reading(() => readEvents(source, query));
@@ -182,10 +264,14 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       return reading(() => readPauses(registers, source));
     },
     async recall(key) {
-      return reading(() => {
-        mustBeWhole("answer");
-        return readAnswer(registers, source, key);
-      });
+      if (!bookkeeper.keepsBook) catchUp();
+      const recalled = plainly(() =>
+        inTransaction(() => {
+          mustBeWhole("answer");
+          return readAnswer(registers, source, key);
+        }, "deferred"),
+      );
+      return recalled ?? bookkeeper.recall(key);
     },
     async forget(before) {
       await writing((all) => forgetAnswers(all, before));
@@ -218,10 +304,11 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       return reading(() => readRequests(source));
     },
     async check() {
+      catchUp();
       return plainly(() => {
         const lines = db.prepare("pragma integrity_check").all();
         const broken = lines.map(({ integrity_check: line }) => String(line)).filter((line) => line !== "ok");
-        const log = file === ":memory:" ? undefined : brokenLog(file);
+        const log = isFile ? brokenLog(file) : undefined;
         if (log !== undefined) broken.push(log);
         if (broken.length > 0 || source.seals === undefined) return broken;
         return inTransaction(() => [...audit(db)], "deferred");
@@ -229,10 +316,31 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     },
     async [Symbol.asyncDispose]() {
       if (writer.isThere) await writer[Symbol.asyncDispose]();
+      if (failure === undefined) bookkeeper.close();
       room?.[Symbol.dispose]();
       if (db.isOpen) db.close();
     },
   };
+}
+
+/** Nobody enters anything there any more, and what was entered is posted. */
+function closeBook(file: string, target: Target): void {
+  // Where it is damaged, it stays where it is.
+  hasUnposted(file, target);
+  takeAway(file);
+  postFile(file, target);
+  const bookmark = readBookmark(target);
+  if (bookmark !== undefined) writeBookmark(target, { ...bookmark, book: null });
+}
+
+/** For who only reads: what was answered is to be seen, also where its writer died before it was posted. */
+function postBeside(file: string): void {
+  const db = connectBeside(file, "full");
+  try {
+    transactions(db)(() => postFile(file, targetOn(db)), "immediate");
+  } finally {
+    db.close();
+  }
 }
 
 /** What the thread has met, as an error of this one. */

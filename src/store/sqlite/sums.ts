@@ -26,6 +26,7 @@ const SEEDS = {
   answer: 0x2743d1,
   seal: 0x19660d,
   forgotten: 0x3d4d51,
+  daybook: 0x45d9f3,
 } as const;
 export type Table = keyof typeof SEEDS;
 export const TABLES = Object.keys(SEEDS) as readonly Table[];

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Image, layDown, mixPages, takeImage, tear } from "../../../test/rig/images.ts";
+import { type Image, layDown, mixPages, takeImage, tear, tearOver } from "../../../test/rig/images.ts";
 import { perform, portrait, portraits, STEPS } from "../../../test/rig/verbs.ts";
 import { seededRandom } from "../../effects/random.ts";
 import { replayAll } from "../replay.ts";
@@ -20,23 +20,29 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
 
-/** How the store looks before the first step and after each, and how its files do. */
+/** How the store looks before the first step and after each, and how its files do: with everything in its log, and with a daybook. */
 let seen: readonly string[] = [];
 const images: Image[] = [];
+const withBook: Image[] = [];
 let closed: Image;
 
 beforeAll(async () => {
   seen = await portraits(() => openSqliteStore(":memory:"));
+  closed = await imagesOf(images, Number.POSITIVE_INFINITY);
+  await imagesOf(withBook, 0);
+});
+
+async function imagesOf(into: Image[], daybookAfter: number): Promise<Image> {
   const file = newFile();
   {
-    await using store = openSqliteStore(file);
-    images[0] = takeImage(file);
+    await using store = openSqliteStore(file, { daybookAfter });
+    into[0] = takeImage(file);
     await perform(store, (done) => {
-      images[done] = takeImage(file);
+      into[done] = takeImage(file);
     });
   }
-  closed = takeImage(file);
-});
+  return takeImage(file);
+}
 
 async function expectAs(image: Image, allowed: readonly number[], what: string): Promise<void> {
   const file = newFile();
@@ -58,7 +64,7 @@ describe(`after a power cut (SEED=${SEED})`, () => {
       const step = Math.floor(random.next() * STEPS.length);
       const [before, after] = [images[step] as Image, images[step + 1] as Image];
       const synced = before.wal.length;
-      const torn = { db: before.db, wal: tear(after.wal, synced, random) };
+      const torn = { ...before, wal: tear(after.wal, synced, random) };
       await expectAs(torn, [step, step + 1], `cut ${no}, in step ${step + 1} (${STEPS[step]})`);
     }
   });
@@ -67,8 +73,23 @@ describe(`after a power cut (SEED=${SEED})`, () => {
     const random = seededRandom(SEED);
     const last = images[STEPS.length] as Image;
     for (let no = 0; no < CASES / 10; no++) {
-      const mixed = { db: mixPages(last.db, closed.db, random), wal: last.wal };
+      const mixed = { ...last, db: mixPages(last.db, closed.db, random) };
       await expectAs(mixed, [STEPS.length], `fold ${no}`);
+    }
+  });
+
+  test(`a daybook that was being written has every entry up to the last answer, whatever of the rest made it (${CASES} cuts)`, async () => {
+    const random = seededRandom(SEED);
+    const entered = STEPS.map((_, step) => step).filter(
+      (step) => !(withBook[step] as Image).book.equals((withBook[step + 1] as Image).book),
+    );
+    expect(entered.length).toBeGreaterThan(8);
+    for (let no = 0; no < CASES; no++) {
+      const step = entered[Math.floor(random.next() * entered.length)] as number;
+      const [before, after] = [withBook[step] as Image, withBook[step + 1] as Image];
+      // What was posted in the same step was on the disk before the entry was begun.
+      const torn = { ...after, book: tearOver(before.book, after.book, random) };
+      await expectAs(torn, [step, step + 1], `cut ${no}, in step ${step + 1} (${STEPS[step]})`);
     }
   });
 });
