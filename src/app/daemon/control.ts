@@ -1,5 +1,4 @@
 /** The part of the service that people use: submit, put on hold, let go, drain, cancel, try again, put back, approve, change. */
-import { hash } from "node:crypto";
 import { basename, isAbsolute } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import { scopeKey } from "../../domain/pause.ts";
@@ -9,7 +8,7 @@ import { readEdit } from "../../plan/edit.ts";
 import type { RequestKind } from "../../store/store.ts";
 import type { RetryRequest, SubmitRequest, TaskRequest } from "../../wire/messages.ts";
 import type { Caller, Done, PauseReply, Service, Submitted } from "../../wire/service.ts";
-import { readPlan } from "../plan-file.ts";
+import { PlanTexts } from "../plan-texts.ts";
 import { findRun, mustFindTask } from "../reader.ts";
 import { refuseInVain } from "../refuse.ts";
 import { manifestOf, retryRun, submitRun } from "../submit.ts";
@@ -25,8 +24,9 @@ export function controlOf(parts: Parts): Control {
   const { scheduler } = parts;
   const { reception, world } = scheduler.engine;
   const submits = new Map<string, Promise<Submitted>>();
+  const texts = new PlanTexts();
   return {
-    submit: (request) => onceByKey(submits, request.key, () => submit(parts, request)),
+    submit: (request) => onceByKey(submits, request.key, () => submit(parts, texts, request)),
     pause: async (request, caller) => {
       const scope = await scopeNamed(parts, request);
       await reception.hold(scope, askedBy(caller, request.why));
@@ -80,7 +80,11 @@ async function onceByKey<T>(
   }
 }
 
-async function submit({ scheduler }: Parts, { text, file, directory, key }: SubmitRequest): Promise<Submitted> {
+async function submit(
+  { scheduler }: Parts,
+  texts: PlanTexts,
+  { text, file, directory, key }: SubmitRequest,
+): Promise<Submitted> {
   const { engine, store } = scheduler;
   if (!isAbsolute(directory)) throw new UserError("REQUEST_INVALID", `directory: "${directory}" is not absolute`);
   const kept = key === undefined ? undefined : `submit/${key}`;
@@ -89,8 +93,7 @@ async function submit({ scheduler }: Parts, { text, file, directory, key }: Subm
     const [row] = await store.runs({ no: recalled.run });
     if (row !== undefined) return { run: row.manifest.id, tasks: row.tasks, repeated: true };
   }
-  const plan = await readPlan(text, basename(file));
-  const digest = hash("sha256", text);
+  const { plan, digest } = await texts.read(text, basename(file));
   const manifest = await manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
   const run = await submitRun(scheduler, manifest, plan.tasks, kept);
   scheduler.names.expect(plan.name);
