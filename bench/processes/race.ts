@@ -38,19 +38,19 @@ export async function race(
   options: { readonly rounds: number; readonly references: readonly string[]; readonly scratch: Scratch },
 ): Promise<Race> {
   const before = loadavg()[0] as number;
-  const present = contenders.map((contender) => ({ contender, laps: [] as Lap[], ...contender.available() }));
+  const present = contenders.map(entrant);
   for (let no = 0; no < options.rounds; no++) {
     for (let place = 0; place < present.length; place++) {
-      const each = present[(no + place) % present.length] as (typeof present)[number];
-      if ("skipped" in each || no >= (each.contender.roundsMax ?? options.rounds)) continue;
-      each.laps.push(await lap(each.contender, graph, options.scratch));
+      const each = present[(no + place) % present.length] as Entrant;
+      if (each.skipped !== undefined || no >= (each.contender.roundsMax ?? options.rounds)) continue;
+      await takeLap(each, graph, options);
     }
   }
   const standings: Record<string, Standing> = {};
   const ratios: Record<string, Record<string, number>> = {};
   for (const each of present) {
     const { name } = each.contender;
-    if ("skipped" in each) {
+    if (each.skipped !== undefined) {
       standings[name] = { skipped: each.skipped };
       process.stderr.write(`${name} is left out: ${each.skipped}\n`);
       continue;
@@ -67,6 +67,36 @@ export async function race(
     standings,
     ratios,
   };
+}
+
+interface Entrant {
+  readonly contender: Contender;
+  readonly laps: Lap[];
+  readonly version: string;
+  /** Why it takes no part, or no longer. */
+  skipped?: string;
+}
+
+function entrant(contender: Contender): Entrant {
+  const found = contender.available();
+  return "skipped" in found
+    ? { contender, laps: [], version: "", skipped: found.skipped }
+    : { contender, laps: [], version: found.version };
+}
+
+/** A peer that fails is left out from then on; what is measured against it must not. */
+async function takeLap(
+  each: Entrant,
+  graph: Graph,
+  { references, scratch }: { readonly references: readonly string[]; readonly scratch: Scratch },
+): Promise<void> {
+  try {
+    each.laps.push(await lap(each.contender, graph, scratch));
+  } catch (error) {
+    if (references.includes(each.contender.name)) throw error;
+    await scratch.clear(each.contender.name);
+    each.skipped = `it failed: ${(error as Error).message}`;
+  }
 }
 
 async function lap(contender: Contender, graph: Graph, scratch: Scratch): Promise<Lap> {
