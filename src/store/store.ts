@@ -92,7 +92,10 @@ export interface TaskWrite {
   readonly replaces: number;
 }
 
-/** Nothing was written, because somebody else owns the store now. */
+/**
+ * It counts for nothing, because somebody else owns the store now. What was on its way at the very moment in which the store was taken over may
+ * be in the ledger all the same, before whatever the new owner writes.
+ */
 export type Lost = "ownership-lost";
 
 export const REQUEST_KINDS = ["cancel", "requeue", "approve"] as const;

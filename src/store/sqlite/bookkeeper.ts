@@ -1,9 +1,9 @@
 /** Keeps the daybook of the store's owner: has one laid once it is worth it, enters what is small, and posts it when there is time. */
 import type { RunId } from "../../domain/ids.ts";
-import type { Epoch, Remembrance } from "../store.ts";
-import { readBookmark, writeBookmark } from "./bookmark.ts";
+import type { Batch, Epoch, Remembrance, StoredRun } from "../store.ts";
+import { advanceBookmark, readBookmark, writeBookmark } from "./bookmark.ts";
 import { Daybook, type Entry } from "./daybook.ts";
-import { postEntries, textOf } from "./posting.ts";
+import { postEntries, postFile, textOf } from "./posting.ts";
 import type { Target } from "./read.ts";
 import type { Sheet } from "./sheet.ts";
 import { type Fit, Versions } from "./versions.ts";
@@ -28,7 +28,7 @@ interface Entered extends Entry {
 
 export class Bookkeeper {
   readonly #deps: BookkeeperDeps;
-  readonly versions = new Versions();
+  #versions = new Versions();
   #epoch: Epoch | undefined;
   #daybook: Daybook | undefined;
   /** Whether it was tried to lay one: where that cannot be done, it is not tried again. */
@@ -65,14 +65,30 @@ export class Bookkeeper {
   /** The store is this one's from now on. What another had entered is posted. */
   takeOver(epoch: Epoch): void {
     this.forsake();
-    [this.#epoch, this.#tried] = [epoch, false];
-    if (this.#deps.laidAfter === 0) this.#lay();
+    [this.#epoch, this.#tried, this.#versions] = [epoch, false, new Versions()];
+  }
+
+  /** A run that the owner has read whole. */
+  learn(stored: StoredRun): void {
+    if (this.#epoch !== undefined) this.#versions.learn(stored);
+  }
+
+  /** Whether the batch takes the rows to be what they are; it is then taken to have been written. */
+  fit(batch: Batch): Fit {
+    return batch.epoch === this.#epoch ? this.#versions.take(batch) : "unknown";
   }
 
   /** The number of the next commit, which is taken to be made; none while no daybook is in use. */
-  number(epoch = this.#epoch): number | undefined {
+  number(epoch: Epoch): number | undefined {
     this.#commits++;
     return this.#daybook === undefined || epoch !== this.#epoch ? undefined : ++this.#serial;
+  }
+
+  /** Part of every transaction that is no commit of a batch: it has a number, too, where the daybook is still in use. */
+  count(target: Target): void {
+    if (this.#daybook !== undefined && readBookmark(target)?.book !== this.#daybook.id) this.forsake();
+    if (this.#daybook === undefined) postFile(this.#deps.file, target);
+    else advanceBookmark(target, ++this.#serial);
   }
 
   /** True once it is on the disk, false when the store is another's; nothing when it is not for the daybook. */
@@ -86,17 +102,19 @@ export class Bookkeeper {
       this.post();
       if (!this.#daybook.enter(entry)) return undefined;
     }
-    if (this.#daybook.isTaken) return false;
+    if (this.#daybook.isTaken) return this.#dispossessed();
     this.#unposted.push(entry);
     return true;
   }
 
   /** Everything that was entered is in the tables when this returns. */
   post(): void {
-    if (this.#unposted.length === 0) return;
-    this.#deps.write((target) => postEntries(target, this.#unposted));
+    const { file, write } = this.#deps;
+    const daybook = this.#daybook;
+    if (daybook === undefined || this.#unposted.length === 0) return;
+    write((target) => postEntries(file, target, this.#unposted));
     this.#unposted = [];
-    this.#daybook?.clear();
+    daybook.clear();
   }
 
   /** What nobody waits for. */
@@ -108,47 +126,59 @@ export class Bookkeeper {
 
   /** Something was not written, so that numbers are no longer what they should be. What was entered is found in the file. */
   forsake(): void {
-    this.#daybook?.close();
+    const daybook = this.#daybook;
     [this.#daybook, this.#unposted, this.#tried] = [undefined, [], true];
+    daybook?.close();
   }
 
   /** Nothing more is entered. What cannot be posted now stays where it is, for whoever opens the store next. */
   close(): void {
     const daybook = this.#daybook;
-    this.#daybook = undefined;
-    if (daybook === undefined) return;
     try {
       this.post();
-      daybook.remove();
+      // Whoever takes the store over lays theirs in its place, but not while nobody else can write.
+      if (daybook !== undefined) this.#deps.write((target) => this.#isOwner(target) && daybook.remove());
     } catch {
-      daybook.close();
+      // It is posted by whoever comes next.
+    } finally {
+      this.forsake();
     }
   }
 
-  /** In use once the store knows of it; and it is only told of one that is there. */
+  /** False when the store is another's. Otherwise somebody has only taken the file away: everything in it is posted, and nothing more entered. */
+  #dispossessed(): false | undefined {
+    if (!this.#deps.write((target) => this.#isOwner(target))) return false;
+    this.post();
+    this.forsake();
+    return undefined;
+  }
+
+  /** Put in its place, and the store told of it, while nobody else can write: so it is never laid over another's. */
   #lay(): void {
     const { file, write } = this.#deps;
     const epoch = this.#epoch;
     if (epoch === undefined) return;
     this.#tried = true;
-    const id = String(epoch);
-    const daybook = Daybook.lay(file, id);
+    const daybook = Daybook.lay(file, String(epoch));
     if (daybook === undefined) return;
     let posted: number | undefined;
     try {
-      posted = write((target) => (isOwner(target, epoch) ? opened(target, id) : undefined));
+      posted = write((target) => (this.#isOwner(target) ? opened(target, daybook) : undefined));
     } finally {
-      if (posted === undefined) daybook.close();
+      if (posted === undefined) daybook.discard();
       else [this.#daybook, this.#serial] = [daybook, posted];
     }
   }
+
+  #isOwner({ write }: Target): boolean {
+    return this.#epoch !== undefined && write.holdsEpoch.get(this.#epoch) !== undefined;
+  }
 }
 
-const isOwner = ({ write }: Target, epoch: Epoch): boolean => write.holdsEpoch.get(epoch) !== undefined;
-
 /** How far the one before was posted: the next goes on from there. */
-function opened(target: Target, id: string): number {
+function opened(target: Target, daybook: Daybook): number {
   const posted = readBookmark(target)?.posted ?? 0;
-  writeBookmark(target, { book: id, posted });
+  daybook.putInPlace();
+  writeBookmark(target, { book: daybook.id, posted });
   return posted;
 }

@@ -28,7 +28,7 @@ export interface SqliteOptions {
   readonly foldAfter?: number;
   /** Commits after which a daybook is laid; 0: before the first. */
   readonly daybookAfter?: number;
-  /** Readers change nothing, not even the schema. */
+  /** Readers change nothing, not even the schema; but what was entered in the daybook and is not in the tables, they post. */
   readonly readOnly?: boolean;
   /** What a new database is a copy of. */
   readonly blank?: URL;
@@ -57,6 +57,7 @@ export function connect(
   try {
     if (readOnly) db.exec(`pragma busy_timeout = ${BUSY_MS}`);
     else {
+      if (file !== ":memory:") chmodSync(file, 0o600);
       prepareToWrite(db, durability);
       migrate(db, file);
     }
@@ -71,8 +72,13 @@ export function connect(
 /** One more connection of a program that has the file open already. */
 export function connectBeside(file: string, durability: Durability): DatabaseSync {
   const db = openDatabase(file, false);
-  prepareToWrite(db, durability);
-  return db;
+  try {
+    prepareToWrite(db, durability);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 function prepareToWrite(db: DatabaseSync, durability: Durability): void {
@@ -96,9 +102,7 @@ function makePlace(file: string, blank: URL | undefined): void {
 
 function openDatabase(file: string, readOnly: boolean): DatabaseSync {
   try {
-    const db = new DatabaseSync(file, { readOnly, enableForeignKeyConstraints: false });
-    if (!readOnly && file !== ":memory:") chmodSync(file, 0o600);
-    return db;
+    return new DatabaseSync(file, { readOnly, enableForeignKeyConstraints: false });
   } catch (error) {
     throw asUserError(error, file);
   }

@@ -9,7 +9,7 @@ import { claimed, everyState, Scribe, started } from "../../../test/rig/scribe.t
 import { runId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
 import { acquired } from "../conformance.ts";
-import { Daybook, readEntries } from "./daybook.ts";
+import { Daybook, entriesAfter } from "./daybook.ts";
 import { sheetFrom, textOf } from "./posting.ts";
 import { sheetOf } from "./sheet.ts";
 import { openSqliteStore } from "./store.ts";
@@ -124,7 +124,7 @@ describe("a daybook", () => {
         store.tend();
         seen.push(existsSync(bookOf(file)));
       }
-      expect(seen).toEqual([false, true, true, true]);
+      expect(seen).toEqual([false, false, true, true]);
     }
     expect(existsSync(bookOf(file))).toBe(false);
     await using again = openSqliteStore(file, { readOnly: true });
@@ -146,6 +146,7 @@ describe("a daybook", () => {
     const { size } = statSync(bookOf(file));
     for (let no = 1; no <= 200; no++) expect(await commit(no)).toMatchObject({ ok: true });
     expect(statSync(bookOf(file)).size).toBe(size);
+    expect(readFileSync(bookOf(file)).includes("run-200")).toBe(true);
     await using next = open(file);
     expect(await idsIn(next)).toHaveLength(200);
     expect(await next.check()).toEqual([]);
@@ -174,7 +175,7 @@ describe("a daybook", () => {
     await using next = open(file);
     await expect(next.runs()).rejects.toMatchObject({
       code: "STORE_CORRUPT",
-      message: expect.stringMatching(/entry \d+ of its daybook is missing or damaged.*move .*-daybook away/),
+      message: expect.stringMatching(/entry \d+ of its daybook is missing or damaged.*move .*-daybook.* away/),
     });
     await expect(next.acquire(owner("next"), dead)).rejects.toMatchObject({ code: "STORE_CORRUPT" });
     rmSync(bookOf(file));
@@ -200,14 +201,17 @@ describe("a daybook", () => {
       60,
       fc.property(fc.array(fc.string({ unit: "binary", maxLength: 3_000 }), { maxLength: 8 }), (texts) => {
         const file = newFile();
+        writeFileSync(file, "");
         const book = Daybook.lay(file, "7");
         if (book === undefined) throw new Error("there is no room");
         const entries = texts.map((text, at) => ({ serial: at + 1, text: text.toWellFormed() }));
+        book.putInPlace();
         for (const entry of entries) expect(book.enter(entry)).toBe(true);
-        expect(readEntries(file, "7", 0)).toEqual(entries);
-        expect(readEntries(file, "7", 2)).toEqual(entries.slice(2));
-        expect(readEntries(file, "8", 0)).toEqual([]);
+        expect(entriesAfter(file, "7", 0)).toEqual(entries);
+        expect(entriesAfter(file, "7", 2)).toEqual(entries.slice(2));
+        expect(entriesAfter(file, "8", 0)).toEqual([]);
         book.remove();
+        book.close();
         expect(existsSync(bookOf(file))).toBe(false);
       }),
     ));

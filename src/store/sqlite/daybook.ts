@@ -6,17 +6,19 @@
 import {
   closeSync,
   constants,
+  fchownSync,
   fstatSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeSync,
 } from "node:fs";
-import { dirname } from "node:path";
-import { damaged, sumOf } from "./sums.ts";
+import { basename, dirname, join } from "node:path";
+import { sumOf } from "./sums.ts";
 
 /** What the disk writes at once, so that an entry never shares with another what may be lost with it. */
 const BLOCK = 4_096;
@@ -39,10 +41,14 @@ export interface Entry {
 /** Beside the database. One that was taken away from whoever entered there has the other name until it is posted. */
 const daybookOf = (file: string): string => `${file}-daybook`;
 const takenOf = (file: string): string => `${file}-daybook-taken`;
+const asideOf = (file: string, id: string): string => `${file}-daybook-new-${id}`;
 
 export class Daybook {
   readonly #path: string;
-  readonly #id: string;
+  /** Where it lies before it is put in its place. */
+  readonly #aside: string;
+  /** Its name. */
+  readonly id: string;
   readonly #descriptor: number;
   readonly #inode: number;
   readonly #buffer: Buffer;
@@ -50,27 +56,34 @@ export class Daybook {
   readonly #start: number;
   #next = 0;
 
-  /** An empty one, on the disk with everything that belongs to it. Nothing where there is no room for it, or no such way to write. */
+  /** An empty one that nobody knows of yet. Nothing where there is no room for it, or no such way to write. */
   static lay(file: string, id: string): Daybook | undefined {
     if (constants.O_DSYNC === undefined) return undefined;
-    const path = daybookOf(file);
+    const aside = asideOf(file, id);
     try {
-      layBlocks(path);
-      return new Daybook(path, id);
+      layBlocks(aside, file);
+      return new Daybook(file, id);
     } catch {
-      rmSync(path, { force: true });
+      rmSync(aside, { force: true });
       return undefined;
     }
   }
 
-  private constructor(path: string, id: string) {
-    this.#path = path;
-    this.#id = id;
+  private constructor(file: string, id: string) {
+    this.#path = daybookOf(file);
+    this.#aside = asideOf(file, id);
+    this.id = id;
     this.#buffer = Buffer.allocUnsafeSlow(BYTES + BLOCK).fill(0);
-    const { descriptor, start } = openAligned(path, this.#buffer);
+    const { descriptor, start } = openAligned(this.#aside, this.#buffer);
     this.#descriptor = descriptor;
     this.#start = start;
     this.#inode = fstatSync(descriptor).ino;
+  }
+
+  /** Under the name by which everybody finds it. It is known to be there when this returns. */
+  putInPlace(): void {
+    renameSync(this.#aside, this.#path);
+    syncFolder(this.#path);
   }
 
   /** It should be posted when there is time. */
@@ -82,7 +95,7 @@ export class Daybook {
   enter({ serial, text }: Entry): boolean {
     if (HEAD + text.length * CHARACTER_BYTES > BYTES) return false;
     const bytes = this.#buffer.write(text, this.#start + HEAD, "utf8");
-    const head = `rota-entry ${this.#id} ${serial} ${bytes} ${sumOf("daybook", this.#id, serial, text)}`;
+    const head = `rota-entry ${this.id} ${serial} ${bytes} ${sumOf("daybook", this.id, serial, text)}`;
     this.#buffer.write(`${head.padEnd(HEAD - 1)}\n`, this.#start, "latin1");
     const blocks = Math.ceil((HEAD + bytes) / BLOCK);
     if (this.#next + blocks > BLOCKS) return false;
@@ -107,37 +120,45 @@ export class Daybook {
     closeSync(this.#descriptor);
   }
 
-  /** For good: everything in it is posted. */
+  /** Everything in it is posted. It stays open until it is closed. */
   remove(): void {
     if (!this.isTaken) rmSync(this.#path, { force: true });
+  }
+
+  /** It was not put in its place. */
+  discard(): void {
+    rmSync(this.#aside, { force: true });
     this.close();
   }
 }
 
-/** From now on nobody who has it open enters anything that counts. */
+/** From now on nobody who has it open enters anything that counts. Those that were never put in their place are nobody's. */
 export function takeAway(file: string): void {
+  const begun = basename(asideOf(file, ""));
+  for (const name of readdirSync(dirname(file)))
+    if (name.startsWith(begun)) rmSync(join(dirname(file), name), { force: true });
   if (statSync(daybookOf(file), { throwIfNoEntry: false }) !== undefined) renameSync(daybookOf(file), takenOf(file));
 }
 
 export const forgetTaken = (file: string): void => rmSync(takenOf(file), { force: true });
 
-/** What was entered in this daybook after so much had been posted, in order. */
-export function readEntries(file: string, id: string, posted: number): readonly Entry[] {
+/** What there is in this daybook after so much had been posted, in order. Some may be missing. */
+export function entriesAfter(file: string, id: string, posted: number): readonly Entry[] {
   const found = new Map<number, string>();
-  for (const path of [takenOf(file), daybookOf(file)])
+  // In this order: one that is taken away meanwhile is then found twice, and not missed.
+  for (const path of [daybookOf(file), takenOf(file)])
     for (const { serial, text } of entriesIn(path, id)) if (serial > posted) found.set(serial, text);
-  const entries: Entry[] = [];
-  for (let serial = posted + 1; found.size > entries.length; serial++) {
-    const text = found.get(serial);
-    // Each was on the disk before the next was begun: one that is missing before another was there, and is not any more.
-    if (text === undefined)
-      throw damaged(
-        `entry ${serial} of its daybook is missing or damaged. Put a backup back, or move ${daybookOf(file)} away to go on without it and all after it`,
-      );
-    entries.push({ serial, text });
-  }
-  return entries;
+  return [...found].map(([serial, text]) => ({ serial, text })).sort((a, b) => a.serial - b.serial);
 }
+
+/** Each was on the disk before the next was begun: one that is missing before another was there, and is not any more. */
+export function missingIn(entries: readonly Entry[], posted: number): number | undefined {
+  const at = entries.findIndex(({ serial }, index) => serial !== posted + 1 + index);
+  return at < 0 ? undefined : posted + 1 + at;
+}
+
+export const whatToMove = (file: string): string =>
+  `Put a backup back, or, while no scheduler works, move ${daybookOf(file)} (and ${basename(takenOf(file))}, where there is one) away to go on without it and all after it`;
 
 function* entriesIn(path: string, id: string): Generator<Entry> {
   const bytes = contentOf(path);
@@ -165,18 +186,22 @@ function contentOf(path: string): Buffer {
   }
 }
 
-/** As long as it will ever be, so that entering something changes nothing but what is written. In its place whole, or not at all. */
-function layBlocks(path: string): void {
-  const aside = `${path}-new`;
-  rmSync(aside, { force: true });
-  const file = openSync(aside, "wx", 0o600);
+/** As long as it will ever be, so that entering something changes nothing but what is written. It belongs to whom the database belongs to. */
+function layBlocks(path: string, database: string): void {
+  rmSync(path, { force: true });
+  const file = openSync(path, "wx", 0o600);
   try {
-    writeSync(file, Buffer.alloc(BYTES));
+    const written = writeSync(file, Buffer.alloc(BYTES));
+    if (written !== BYTES) throw new Error(`${path}: there is room for ${written} bytes only`);
+    const { uid, gid } = statSync(database);
+    if (uid !== process.geteuid?.()) fchownSync(file, uid, gid);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
-  renameSync(aside, path);
+}
+
+function syncFolder(path: string): void {
   const folder = openSync(dirname(path), "r");
   try {
     fsyncSync(folder);
@@ -190,11 +215,20 @@ function openAligned(path: string, buffer: Buffer): { readonly descriptor: numbe
   const flags = constants.O_RDWR | constants.O_DSYNC;
   if (constants.O_DIRECT !== undefined) {
     const descriptor = tryOpen(path, flags | constants.O_DIRECT);
-    const start = descriptor === undefined ? undefined : startIn(buffer, descriptor);
+    const start = descriptor === undefined ? undefined : startOrClose(buffer, descriptor);
     if (descriptor !== undefined && start !== undefined) return { descriptor, start };
-    if (descriptor !== undefined) closeSync(descriptor);
   }
   return { descriptor: openSync(path, flags), start: 0 };
+}
+
+function startOrClose(buffer: Buffer, descriptor: number): number | undefined {
+  let start: number | undefined;
+  try {
+    start = startIn(buffer, descriptor);
+    return start;
+  } finally {
+    if (start === undefined) closeSync(descriptor);
+  }
 }
 
 function startIn(buffer: Buffer, descriptor: number): number | undefined {

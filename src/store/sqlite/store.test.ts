@@ -24,6 +24,9 @@ beforeAll(() => openSqliteStore(fileURLToPath(blank))[Symbol.asyncDispose]());
 storeConformance("sqlite store", () => openSqliteStore(newFile()));
 storeConformance("sqlite store, written by its thread", () => openSqliteStore(newFile(), { aside: ALWAYS }));
 storeConformance("sqlite store, with a daybook", () => openSqliteStore(newFile(), { daybookAfter: 0 }));
+storeConformance("sqlite store, with a daybook and written by its thread", () =>
+  openSqliteStore(newFile(), { daybookAfter: 0, aside: ALWAYS }),
+);
 storeConformance("sqlite store, begun as a copy", () => openSqliteStore(newFile(), { blank }));
 storeConformance("sqlite store in memory", () => openSqliteStore(":memory:"));
 

@@ -1,4 +1,5 @@
-/** The store in one SQLite file. One writer, write-ahead log, everything of a turn in one transaction. */
+/** The store in one SQLite file, with a daybook beside it. One writer, write-ahead log, everything of a turn in one entry or transaction. */
+import { realpathSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import { err, ok } from "../../std/result.ts";
@@ -6,14 +7,14 @@ import type { Store } from "../store.ts";
 import { Turns } from "../turns.ts";
 import { audit } from "./audit.ts";
 import { Bookkeeper, LAID_AFTER } from "./bookkeeper.ts";
-import { advanceBookmark, readBookmark, writeBookmark } from "./bookmark.ts";
-import { connect, connectBeside, FOLD_AFTER, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
-import { forgetTaken, takeAway } from "./daybook.ts";
+import { readBookmark } from "./bookmark.ts";
+import { connect, FOLD_AFTER, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
+import { forgetTaken } from "./daybook.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { LogRoom } from "./log-room.ts";
 import { userVersion } from "./migrate.ts";
-import { hasUnposted, postFile } from "./posting.ts";
+import { closeBook, hasUnposted, postBeside, postFile } from "./posting.ts";
 import { pruneRuns } from "./prune.ts";
 import { readHistory, readOwner, readRequests, readRun, readRuns, type Source, type Target } from "./read.ts";
 import { readEvents, readForgotten, readLastSeq } from "./read-ledger.ts";
@@ -73,6 +74,8 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
   };
   const writer = new Writer({ file, durability, foldAfter }, broke, options.aside);
   const isFile = file !== ":memory:";
+  /** Where SQLite has its log, too, whatever the file is called here. */
+  const place = isFile ? realpathSync(file) : file;
   const room = target === undefined || !isFile ? undefined : new LogRoom(db, file, foldAfter);
   const turns = new Turns();
   /** There may be many rows, so that a table is whole is found out once. */
@@ -104,11 +107,36 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       throw told;
     }
   };
-  const bookkeeper = new Bookkeeper({
-    file,
-    laidAfter: durability === "full" && isFile ? (options.daybookAfter ?? LAID_AFTER) : undefined,
-    write: writeNow,
-  });
+  /** What another has promised is on the disk before its daybook is written over, whatever is promised here. */
+  const writeSynced = <T>(verb: (target: Target) => T): T => {
+    if (durability === "full" || !isFile) return writeNow(verb);
+    let isBooked = false;
+    const result = writeNow(
+      (all) => {
+        isBooked = (readBookmark(all)?.book ?? null) !== null;
+        return isBooked ? undefined : verb(all);
+      },
+      () => !isBooked,
+    );
+    if (!isBooked) return result as T;
+    setSynced(true);
+    try {
+      return writeNow(verb);
+    } finally {
+      setSynced(false);
+    }
+  };
+  const setSynced = (isSynced: boolean): void => {
+    try {
+      db.exec(`pragma synchronous = ${isSynced ? "full" : "normal"}`);
+    } catch (error) {
+      const told = asUserError(error, file, "STORE_FAILED") as Error;
+      if (isOfDisk(error)) failure = told;
+      throw told;
+    }
+  };
+  const laidAfter = durability === "full" && isFile ? (options.daybookAfter ?? LAID_AFTER) : undefined;
+  const bookkeeper = new Bookkeeper({ file: place, laidAfter, write: writeNow });
   const orForsake = <T>(verb: () => T): T => {
     try {
       return verb();
@@ -120,9 +148,9 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
   /** What was entered in the daybook, whoever has it open, is in the tables when this returns. */
   const catchUp = (): void => {
     if (bookkeeper.keepsBook) return bookkeeper.post();
-    if (!isFile || !plainly(() => hasUnposted(file, source))) return;
-    if (target !== undefined) writeNow((all) => postFile(file, all));
-    else plainly(() => postBeside(file));
+    if (!isFile || !plainly(() => hasUnposted(place, source))) return;
+    if (target !== undefined) writeSynced((all) => postFile(place, all));
+    else plainly(() => postBeside(place));
   };
   const reading = <T>(verb: () => T): T => {
     catchUp();
@@ -132,11 +160,9 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     if (writer.busy) await writer.idle();
     if (!isFile) return writeNow(verb);
     bookkeeper.post();
-    const serial = bookkeeper.number();
     return orForsake(() =>
-      writeNow((all) => {
-        if (serial === undefined) postFile(file, all);
-        else advanceBookmark(all, serial);
+      writeSynced((all) => {
+        bookkeeper.count(all);
         return verb(all);
       }),
     );
@@ -177,19 +203,12 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
         (written) => written,
       );
     });
-  const commit = async (sheet: Sheet, fit: Fit): Promise<boolean> => {
-    try {
-      const isWritten = goesAside(sheet) ? await commitAside(sheet) : commitHere(sheet, fit);
-      if (!isWritten) bookkeeper.forsake();
-      return isWritten;
-    } catch (error) {
-      bookkeeper.forsake();
-      throw error;
-    }
-  };
   const commitAside = async (sheet: Sheet): Promise<boolean> => {
     if (failure !== undefined) throw failure;
-    bookkeeper.post();
+    turns.next(sheet.epoch, () => {
+      bookkeeper.post();
+      return true;
+    });
     const answer = await writer.write(sheet);
     return turns.next(sheet.epoch, () => {
       if ("written" in answer) return answer.written;
@@ -204,14 +223,15 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       const acquired = await writing((all) => {
         const { owner: current, epoch } = readOwner(source);
         if (current !== undefined && alive(current)) return err(current);
-        if (isFile) closeBook(file, all);
+        if (isFile) closeBook(place, all);
         const values = [epoch + 1, JSON.stringify(owner)] as const;
         all.write.writeOwnership.run(...values, sumOf("ownership", ...values));
         return ok(epoch + 1);
       });
       if (acquired.ok && isFile) {
-        forgetTaken(file);
+        forgetTaken(place);
         bookkeeper.takeOver(acquired.value);
+        keepBook();
       }
       return acquired;
     },
@@ -224,8 +244,16 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       return plainly(() => readOwner(source).owner);
     },
     async commit(batch) {
-      const sheet = sheetOf(batch, bookkeeper.number(batch.epoch));
-      return (await commit(sheet, bookkeeper.versions.take(batch))) ? ok(undefined) : err("ownership-lost");
+      try {
+        const sheet = sheetOf(batch, bookkeeper.number(batch.epoch));
+        const fit = bookkeeper.fit(batch);
+        const isWritten = goesAside(sheet) ? await commitAside(sheet) : commitHere(sheet, fit);
+        if (!isWritten) bookkeeper.forsake();
+        return isWritten ? ok(undefined) : err("ownership-lost");
+      } catch (error) {
+        bookkeeper.forsake();
+        throw error;
+      }
     },
     tend() {
       // While the thread writes it sees to this itself, between two batches.
@@ -241,7 +269,7 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     async load(no) {
       const isBehind = writer.busy;
       const stored = reading(() => readRun(source, no));
-      if (stored !== undefined && !isBehind) bookkeeper.versions.learn(stored);
+      if (stored !== undefined && !isBehind) bookkeeper.learn(stored);
       return stored;
     },
     async events(query) {
@@ -317,30 +345,11 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     async [Symbol.asyncDispose]() {
       if (writer.isThere) await writer[Symbol.asyncDispose]();
       if (failure === undefined) bookkeeper.close();
+      else bookkeeper.forsake();
       room?.[Symbol.dispose]();
       if (db.isOpen) db.close();
     },
   };
-}
-
-/** Nobody enters anything there any more, and what was entered is posted. */
-function closeBook(file: string, target: Target): void {
-  // Where it is damaged, it stays where it is.
-  hasUnposted(file, target);
-  takeAway(file);
-  postFile(file, target);
-  const bookmark = readBookmark(target);
-  if (bookmark !== undefined) writeBookmark(target, { ...bookmark, book: null });
-}
-
-/** For who only reads: what was answered is to be seen, also where its writer died before it was posted. */
-function postBeside(file: string): void {
-  const db = connectBeside(file, "full");
-  try {
-    transactions(db)(() => postFile(file, targetOn(db)), "immediate");
-  } finally {
-    db.close();
-  }
 }
 
 /** What the thread has met, as an error of this one. */

@@ -8,6 +8,7 @@ import { type Image, layDown, mixPages, takeImage, tear, tearOver } from "../../
 import { perform, portrait, portraits, STEPS } from "../../../test/rig/verbs.ts";
 import { seededRandom } from "../../effects/random.ts";
 import { replayAll } from "../replay.ts";
+import type { SqliteOptions } from "./connect.ts";
 import { openSqliteStore } from "./store.ts";
 
 const SEED = Number(process.env["SEED"] ?? 17);
@@ -120,23 +121,30 @@ describe("when a statement fails", () => {
     Reflect.set(DatabaseSync.prototype, "exec", guarded(originals.exec));
   }
 
-  test("S15: what was answered is kept, nothing is answered after the failure, and the rest can be done when it is over", async () => {
-    armed(Number.POSITIVE_INFINITY, false);
-    {
-      await using store = openSqliteStore(newFile(), { durability: "normal" });
-      calls = 0;
-      await perform(store, () => {});
-    }
-    const total = calls;
-    for (let at = 1; at <= total; at += Math.ceil(total / 40)) await failingAt(at, at % 2 === 0);
-  });
+  test.each([
+    ["with everything in its log", { durability: "normal" }],
+    ["with a daybook", { daybookAfter: 0 }],
+  ] as const)(
+    "S15: what was answered is kept, nothing is answered after the failure, and the rest can be done when it is over (%s)",
+    async (_, options) => {
+      let total = 0;
+      armed(Number.POSITIVE_INFINITY, false);
+      {
+        await using store = openSqliteStore(newFile(), options);
+        calls = 0;
+        await perform(store, () => {});
+        total = calls;
+      }
+      for (let at = 1; at <= total; at += Math.ceil(total / 40)) await failingAt(at, at % 2 === 0, options);
+    },
+  );
 
-  async function failingAt(at: number, lasting: boolean): Promise<void> {
+  async function failingAt(at: number, lasting: boolean, options: SqliteOptions): Promise<void> {
     const file = newFile();
     const what = `statement ${at}${lasting ? " and every later one" : ""}`;
     let answered = 0;
     let failures = 0;
-    const store = openSqliteStore(file, { durability: "normal" });
+    const store = openSqliteStore(file, options);
     armed(at, lasting);
     const heard = (done: number): void => {
       expect(failures, `${what}: step ${done} was answered after a failure`).toBe(0);
@@ -148,7 +156,7 @@ describe("when a statement fails", () => {
     armed(Number.POSITIVE_INFINITY, false);
     await store[Symbol.asyncDispose]();
 
-    await using again = openSqliteStore(file, { durability: "normal" });
+    await using again = openSqliteStore(file, options);
     expect(await portrait(again), what).toBe(seen[answered]);
     await perform(again, () => {}, answered);
     expect(await portrait(again), what).toBe(seen.at(-1));

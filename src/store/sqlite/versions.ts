@@ -21,8 +21,12 @@ export class Versions {
 
   /** Whether the batch fits, which it is then taken to have been written. */
   take({ submitted, tasks, runs }: Pick<Batch, "submitted" | "tasks" | "runs">): Fit {
-    for (const { run, specs } of submitted) this.#runs.set(run, new Uint32Array(specs.length));
     let fit: Fit = "fits";
+    for (const { run, specs } of submitted) {
+      // Whether there may be another one is a law of the tables.
+      if (this.#runs.has(run)) fit = "unknown";
+      this.#runs.set(run, new Uint32Array(specs.length));
+    }
     for (const { row, replaces } of tasks) {
       const found = this.#replace(row, replaces);
       if (found !== "fits" && fit !== "differs") fit = found;
