@@ -8,7 +8,8 @@ import { directory, manifest, openEngine } from "../engine/open.ts";
 import { idleMs, WARM_UP_SAMPLES } from "../rig.ts";
 import { needsOf } from "./shapes.ts";
 
-const WORKERS = 500;
+/** As many as pg-boss has out: two workers with 500 each. */
+const WORKERS = 1_000;
 const BENCH = { by: "bench" };
 
 const specs = (shape: string, count: number, size: number): readonly TaskSpec[] =>
@@ -20,15 +21,18 @@ const specs = (shape: string, count: number, size: number): readonly TaskSpec[] 
   }));
 
 /**
- * As its peers are measured: the same with as many tasks to warm up, and then again. In several runs: what the compiler has made of the
- * first one is thrown away with the second, when it sees that there can be more than one.
+ * As its peers are measured: the same graph with as many tasks to warm up, and then again. In several runs, small ones first: what the compiler
+ * has made of one run is thrown away with the second, when it sees that there can be more. The last is large, so that memory has grown.
  */
-const WARM_UP_RUNS = 8;
+const WARM_UP_PARTS = [1, 1, 1, 1, 1, 1, 1, 13];
+const WARM_UP_WHOLE = 20;
 
 async function throughput(shape: string, jobs: number, size: number, warmUp: number) {
   const { engine } = await openEngine(WORKERS);
-  const tasks = specs("jobs", Math.ceil(warmUp / WARM_UP_RUNS), 1);
-  for (let no = 0; no < WARM_UP_RUNS; no++) await drain(engine, `warm-up-${no}`, tasks);
+  for (const [no, part] of WARM_UP_PARTS.entries()) {
+    const count = Math.ceil((warmUp * part) / WARM_UP_WHOLE);
+    await drain(engine, `warm-up-${no}`, specs(shape, count, Math.min(size, count)));
+  }
   return drain(engine, "bench", specs(shape, jobs, size));
 }
 

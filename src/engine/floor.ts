@@ -39,10 +39,11 @@ const GRACE = seconds(5);
 const SLEPT = seconds(10);
 
 /**
- * How much a turn gives out at most, and how much waits at most for the store. So where much is out at once, one part of it is decided
- * while another is being written. Whatever comes in is heard at once: an end that waits might be taken for a loss.
+ * How much a turn gives out at most, and how much waits at most for the store: half of what can be out, so that one half is decided
+ * while the other is being written. With less, a transaction costs more than what is in it; with more, others wait for the turn. Whatever
+ * comes in is heard at once: an end that waits might be taken for a loss.
  */
-const BATCH_MAX = 128;
+const batchFor = (workers: number): number => Math.min(Math.max(Math.ceil(workers / 2), 128), 256);
 
 type Input = (turn: Turn) => void;
 
@@ -87,7 +88,7 @@ export class Floor {
     this.#outbox = new Outbox(clock, (attempt) => this.attempts.start(attempt));
     this.tokens = new Tokens(deps.secrets);
     this.grace = options.grace ?? GRACE;
-    this.#batchMax = options.batchMax ?? BATCH_MAX;
+    this.#batchMax = options.batchMax ?? batchFor(options.workers.length);
     this.#ttl = options.leaseTtl ?? LEASE_TTL;
     this.#heartbeat = options.heartbeat ?? HEARTBEAT_INTERVAL;
     this.pools = new Pools(options, this.world);

@@ -70,7 +70,7 @@ async function latency(samples, { url }) {
 
 async function measured(url) {
   if (measure === "latency") return latency(Number(count), { url });
-  await throughput(warmUp, "warmup", { url });
+  await throughput(warmUp, "warmup", { url, graph });
   return throughput(Number(count), "jobs", { url, graph });
 }
 
