@@ -25,9 +25,9 @@ export function writeBookmark({ write }: Pick<Target, "write">, { book, posted }
   write.writeBookmark.run(book, posted, sumOf("daybook", book, posted));
 }
 
-/** The commit of this number is in the tables now. */
-export function advanceBookmark(target: Pick<Target, "sql" | "write">, serial: number): void {
+/** The commit of this number is in the tables now, or all of them up to another. */
+export function advanceBookmark(target: Pick<Target, "sql" | "write">, first: number, last = first): void {
   const bookmark = readBookmark(target);
-  if (bookmark?.posted !== serial - 1) throw damaged(`commit ${serial} does not follow ${bookmark?.posted}`);
-  writeBookmark(target, { ...bookmark, posted: serial });
+  if (bookmark?.posted !== first - 1) throw damaged(`commit ${first} does not follow ${bookmark?.posted}`);
+  writeBookmark(target, { ...bookmark, posted: last });
 }

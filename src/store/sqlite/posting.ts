@@ -1,10 +1,11 @@
-/** From the daybook to the tables: each entry once, and in order. */
+/** From the daybook to the tables: each entry once, and in order, many at once. */
 import { UserError } from "../../domain/errors.ts";
-import { type Bookmark, readBookmark, writeBookmark } from "./bookmark.ts";
+import { advanceBookmark, type Bookmark, readBookmark, writeBookmark } from "./bookmark.ts";
 import { connectBeside } from "./connect.ts";
 import { type Entry, entriesAfter, missingIn, takeAway, whatToMove } from "./daybook.ts";
 import { isOfLaw, isOfPlace } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
+import { merged } from "./merging.ts";
 import type { Source, Target } from "./read.ts";
 import type { Sheet } from "./sheet.ts";
 import { damaged } from "./sums.ts";
@@ -70,14 +71,17 @@ const found = (file: string, bookmark: Bookmark | undefined): readonly Entry[] =
   bookmark === undefined || bookmark.book === null ? [] : entriesAfter(file, bookmark.book, bookmark.posted);
 
 function postAll(file: string, target: Target, entries: readonly Entry[]): void {
-  for (const { serial, text } of entries)
-    if (!isPosted(target, text))
-      throw damaged(`entry ${serial} of its daybook does not fit its tables. ${whatToMove(file)}`);
+  const [first, last] = [entries[0]?.serial, entries.at(-1)?.serial];
+  if (first === undefined || last === undefined) return;
+  if (entries.length !== last - first + 1 || !isPosted(target, entries))
+    throw damaged(`what was entered in its daybook from ${first} to ${last} does not fit its tables. ${whatToMove(file)}`);
+  advanceBookmark(target, first, last);
 }
 
-function isPosted(target: Target, text: string): boolean {
+function isPosted(target: Target, entries: readonly Entry[]): boolean {
   try {
-    return writeSheet(target, sheetFrom(text));
+    const sheet = merged(entries.map(({ text }) => sheetFrom(text)));
+    return sheet !== undefined && writeSheet(target, sheet);
   } catch (error) {
     if (isOfLaw(error)) return false;
     throw error;
