@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hashToken, isSecret, isToken, seededRandom, systemSecrets } from "./random.ts";
+import { hashToken, isSecret, isToken, seededRandom, systemSecrets, tokensFrom } from "./random.ts";
 
 const take = (seed: number, count: number): number[] => {
   const random = seededRandom(seed);
@@ -62,6 +62,10 @@ describe("secrets", () => {
   test("a token is known by its hash alone", () => {
     const known = ["abc", "abd", ""].filter((token) => isToken(token, hashToken("abc")));
     expect(known).toEqual(["abc"]);
+  });
+  test("a token of a lease is the same for ever: those that are out stay good", () => {
+    expect(tokensFrom("secret")("run-1", "build", 3)).toBe("xbBAMCog1KwXnQqJYkfGI_MA2TGmsnrlF8qqYrpmtxk");
+    expect(tokensFrom("secret")("run-1", "build", 3, "mark")).toBe("masvl986fXNQ7Qq3Bi8xUDB0zCIfFW-4VAw88GKHG4g");
   });
   test("of a token its SHA-256 is kept", () => {
     expect(hashToken("abc")).toBe("ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0");

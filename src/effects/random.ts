@@ -1,5 +1,7 @@
 /** Randomness as an argument: seeded where a history must be repeatable, secret where a token must not be guessed. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { hmacSha256 } from "../std/sha256.ts";
+import { digestBytesOf } from "./digest.ts";
 
 /** Loaded when it is needed: it takes four milliseconds, and a plan whose tasks no session claims is run without it. */
 const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
@@ -75,21 +77,23 @@ function readRandom(block: Buffer): number {
  * The tokens of leases, made from one secret: whoever asks for the same grant again gets the same token, although only its hash is
  * kept. Without the secret none can be guessed.
  */
-export const tokensFrom =
-  (secret: string) =>
-  (run: string, task: string, fence: number, ...more: readonly string[]): string =>
-    crypto()
-      .createHmac("sha256", secret)
-      .update(JSON.stringify([run, task, fence, ...more]))
-      .digest("base64url");
+export function tokensFrom(
+  secret: string,
+): (run: string, task: string, fence: number, ...more: readonly string[]) => string {
+  const hmac = hmacSha256(Buffer.from(secret));
+  return (...claim) => asText(hmac(Buffer.from(JSON.stringify(claim))));
+}
 
 /** What is stored of a token. */
-export const hashToken = (token: string): string => crypto().hash("sha256", token, "base64url");
+export const hashToken = (token: string): string => asText(digestBytesOf(Buffer.from(token)));
+
+const asText = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength).toString("base64url");
 
 /** Whether the token is the one whose hash is stored. How long it takes says nothing about how much of it was right. */
 export function isToken(token: string, stored: string): boolean {
   const kept = Buffer.from(stored, "base64url");
-  const given = crypto().hash("sha256", token, "buffer");
+  const given = digestBytesOf(Buffer.from(token));
   return kept.length === given.length && crypto().timingSafeEqual(given, kept);
 }
 

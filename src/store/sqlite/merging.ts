@@ -46,8 +46,7 @@ const [RUN, TASK, VERSION] = [0, 1, 3];
 
 function lastOfTasks(sheets: readonly Sheet[]): Pick<Rows, "freshTasks" | "changedTasks"> | undefined {
   const runs = new Map<Value, Map<Value, Placed>>();
-  for (const { rows } of sheets)
-    for (const placed of placedIn(rows)) if (!isTaken(runs, placed)) return undefined;
+  for (const { rows } of sheets) for (const placed of placedIn(rows)) if (!isTaken(runs, placed)) return undefined;
   const [freshTasks, changedTasks]: [Value[], Value[]] = [[], []];
   for (const tasks of runs.values())
     for (const { values, from, replaces } of tasks.values()) {

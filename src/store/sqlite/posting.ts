@@ -74,7 +74,9 @@ function postAll(file: string, target: Target, entries: readonly Entry[]): void 
   const [first, last] = [entries[0]?.serial, entries.at(-1)?.serial];
   if (first === undefined || last === undefined) return;
   if (entries.length !== last - first + 1 || !isPosted(target, entries))
-    throw damaged(`what was entered in its daybook from ${first} to ${last} does not fit its tables. ${whatToMove(file)}`);
+    throw damaged(
+      `what was entered in its daybook from ${first} to ${last} does not fit its tables. ${whatToMove(file)}`,
+    );
   advanceBookmark(target, first, last);
 }
 
