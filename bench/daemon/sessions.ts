@@ -42,8 +42,13 @@ export interface PlanShape {
   readonly requires?: readonly string[];
 }
 
-/** Submits a plan for the pool; tasks need nothing unless a shape is asked for. */
-export function submitPlan(client: Client, { count, shape = "jobs", size = 1, requires = [] }: PlanShape) {
+/** Submits a plan for the pool. */
+export const submitPlan = (client: Client, shape: PlanShape) => submitText(client, planText(shape));
+
+export const submitText = (client: Client, text: string) => client.submit({ text, file: "plan.json", directory: "/" });
+
+/** A plan for the pool; tasks need nothing unless a shape is asked for. */
+export function planText({ count, shape = "jobs", size = 1, requires = [] }: PlanShape): string {
   const entries = needsOf(shape, count, size).map((needs, no) => [
     `t${no}`,
     {
@@ -53,8 +58,7 @@ export function submitPlan(client: Client, { count, shape = "jobs", size = 1, re
       ...(needs.length > 0 && { needs: needs.map((each) => `t${each}`) }),
     },
   ]);
-  const text = JSON.stringify({ name: "bench", tasks: Object.fromEntries(entries) });
-  return client.submit({ text, file: "plan.json", directory: "/" });
+  return JSON.stringify({ name: "bench", tasks: Object.fromEntries(entries) });
 }
 
 export const completion = ({ run, task, fence, token }: Grant) => ({ run, task, fence, token });

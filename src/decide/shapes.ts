@@ -130,7 +130,9 @@ function shapeKey({ resources, requires, provider, pool, workspace, channel, ses
   let key = "";
   for (const name in resources) key += `${name}=${resources[name]};`;
   if (requires.length > 0) key += `|${requires.join(",")}`;
-  // Only sessions ask where somebody works.
-  if (pool !== undefined) key += `#${JSON.stringify([workspace, channel, session])}`;
+  // Only sessions ask where somebody works, and most of them nothing of the kind.
+  if (pool !== undefined) key += "#";
+  if (workspace !== undefined || channel !== undefined || session !== undefined)
+    key += JSON.stringify([workspace, channel, session]);
   return provider === undefined ? key : `${key}@${provider}`;
 }

@@ -113,6 +113,7 @@ function isAsBefore(before: Told | undefined, shape: Shape, { out, idle, roster 
 
 /** Takes some out, those first that have been in it for longest. */
 function some<Key, Value>(all: Map<Key, Value>): readonly (readonly [Key, Value])[] {
+  if (all.size === 0) return [];
   const taken = [...all.entries().take(LOOKS_MAX)];
   for (const [key] of taken) all.delete(key);
   return taken;

@@ -78,9 +78,15 @@ const ROOTS = Int32Array.of(
   0xc67178f2,
 );
 
+/** The words of the block at hand, what it is mixed into, and the last block or two. Made once: that takes longer than to mix a block. */
+const words = new Int32Array(ROUNDS);
+const state = new Int32Array(FIRST.length);
+const last = new Uint8Array(2 * BLOCK_BYTES);
+
 /** 32 bytes. */
 export function sha256(bytes: Uint8Array): Uint8Array {
-  return finish(Int32Array.from(FIRST), bytes, 0);
+  state.set(FIRST);
+  return finish(bytes, 0);
 }
 
 const INNER = 0x36;
@@ -90,48 +96,62 @@ const OUTER = 0x5c;
 export function hmacSha256(key: Uint8Array): (message: Uint8Array) => Uint8Array {
   const short = key.length > BLOCK_BYTES ? sha256(key) : key;
   const [inner, outer] = [keyed(short, INNER), keyed(short, OUTER)];
-  return (message) => finish(outer.slice(), finish(inner.slice(), message, BLOCK_BYTES), BLOCK_BYTES);
+  return (message) => {
+    state.set(inner);
+    const digest = finish(message, BLOCK_BYTES);
+    state.set(outer);
+    return finish(digest, BLOCK_BYTES);
+  };
 }
 
 /** After one block, which is the key with this on every byte. */
 function keyed(key: Uint8Array, pad: number): Int32Array {
   const block = new Uint8Array(BLOCK_BYTES).fill(pad);
   for (let at = 0; at < key.length; at++) block[at] = (key[at] as number) ^ pad;
-  const state = Int32Array.from(FIRST);
-  mixAll(state, new DataView(block.buffer));
-  return state;
+  state.set(FIRST);
+  mix(block, 0);
+  return state.slice();
 }
 
 /** Mixes the last bytes in, with so many before them, and gives what that comes to. */
-function finish(state: Int32Array, bytes: Uint8Array, before: number): Uint8Array {
-  mixAll(state, padded(bytes, before));
+function finish(bytes: Uint8Array, before: number): Uint8Array {
+  let at = 0;
+  for (; at + BLOCK_BYTES <= bytes.length; at += BLOCK_BYTES) mix(bytes, at);
+  const end = lastBlocks(bytes, at, before + bytes.length);
+  for (let block = 0; block < end; block += BLOCK_BYTES) mix(last, block);
   const digest = new Uint8Array(state.byteLength);
-  const view = new DataView(digest.buffer);
-  for (let no = 0; no < state.length; no++) view.setInt32(no * 4, state[no] as number);
+  for (let no = 0; no < state.length; no++) putWord(digest, no * 4, state[no] as number);
   return digest;
 }
 
-function mixAll(state: Int32Array, blocks: DataView): void {
-  const words = new Int32Array(ROUNDS);
-  for (let at = 0; at < blocks.byteLength; at += BLOCK_BYTES) {
-    spread(blocks, at, words);
-    mix(state, words);
-  }
+/** What is left of the bytes, a bit that is set, and how many bits there were in all. Gives how long that is. */
+function lastBlocks(bytes: Uint8Array, from: number, length: number): number {
+  const rest = bytes.length - from;
+  const end = rest + 1 + LENGTH_BYTES > BLOCK_BYTES ? 2 * BLOCK_BYTES : BLOCK_BYTES;
+  last.fill(0, 0, end);
+  for (let no = 0; no < rest; no++) last[no] = bytes[from + no] as number;
+  last[rest] = 0x80;
+  putWord(last, end - LENGTH_BYTES, Math.floor(length / 2 ** 29));
+  putWord(last, end - LENGTH_BYTES / 2, length << 3);
+  return end;
 }
 
-function padded(bytes: Uint8Array, before: number): DataView {
-  const blocks = Math.ceil((bytes.length + 1 + LENGTH_BYTES) / BLOCK_BYTES);
-  const all = new Uint8Array(blocks * BLOCK_BYTES);
-  all.set(bytes);
-  all[bytes.length] = 0x80;
-  const view = new DataView(all.buffer);
-  view.setBigUint64(all.length - LENGTH_BYTES, BigInt(before + bytes.length) * 8n);
-  return view;
+function putWord(bytes: Uint8Array, at: number, word: number): void {
+  bytes[at] = word >>> 24;
+  bytes[at + 1] = word >>> 16;
+  bytes[at + 2] = word >>> 8;
+  bytes[at + 3] = word;
 }
+
+const wordAt = (bytes: Uint8Array, at: number): number =>
+  ((bytes[at] as number) << 24) |
+  ((bytes[at + 1] as number) << 16) |
+  ((bytes[at + 2] as number) << 8) |
+  (bytes[at + 3] as number);
 
 /** The sixteen words of a block, and what follows from them. */
-function spread(blocks: DataView, at: number, words: Int32Array): void {
-  for (let no = 0; no < 16; no++) words[no] = blocks.getInt32(at + no * 4);
+function spread(bytes: Uint8Array, at: number): void {
+  for (let no = 0; no < 16; no++) words[no] = wordAt(bytes, at + no * 4);
   for (let no = 16; no < ROUNDS; no++) {
     const a = words[no - 15] as number;
     const b = words[no - 2] as number;
@@ -141,8 +161,11 @@ function spread(blocks: DataView, at: number, words: Int32Array): void {
   }
 }
 
-function mix(state: Int32Array, words: Int32Array): void {
-  let [a, b, c, d, e, f, g, h] = state as unknown as [number, number, number, number, number, number, number, number];
+/** Mixes the block that begins there into the state. */
+function mix(bytes: Uint8Array, at: number): void {
+  spread(bytes, at);
+  let [a, b, c, d] = [state[0] as number, state[1] as number, state[2] as number, state[3] as number];
+  let [e, f, g, h] = [state[4] as number, state[5] as number, state[6] as number, state[7] as number];
   for (let no = 0; no < ROUNDS; no++) {
     const high = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
     const one = (h + high + ((e & f) ^ (~e & g)) + (ROOTS[no] as number) + (words[no] as number)) | 0;
@@ -157,6 +180,16 @@ function mix(state: Int32Array, words: Int32Array): void {
     b = a;
     a = (one + two) | 0;
   }
-  const sums = [a, b, c, d, e, f, g, h];
-  for (let no = 0; no < sums.length; no++) state[no] = (state[no] as number) + (sums[no] as number);
+  add(0, a);
+  add(1, b);
+  add(2, c);
+  add(3, d);
+  add(4, e);
+  add(5, f);
+  add(6, g);
+  add(7, h);
+}
+
+function add(no: number, word: number): void {
+  state[no] = (state[no] as number) + word;
 }
