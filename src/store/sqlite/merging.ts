@@ -106,7 +106,6 @@ function allMoved(sheets: readonly Sheet[]): ReadonlyMap<number, Moved> {
       const before = all.get(run);
       if (before === undefined) all.set(run, { first, last, versions });
       else {
-        if (before.first === 0) before.first = first;
         if (last !== 0) before.last = last;
         before.versions += versions;
       }
