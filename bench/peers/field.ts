@@ -93,7 +93,7 @@ interface Laps<T> {
   skipped?: string;
 }
 
-/** Every round begins with another runner. */
+/** Every round begins with another runner, and every second goes backwards, so that nobody always comes after the same one. */
 async function takeTurns<T extends object>(
   runners: readonly Runner<T>[],
   { rounds, rest }: Turns,
@@ -103,7 +103,8 @@ async function takeTurns<T extends object>(
   const laps = new Map<string, Laps<T>>(runners.map(({ name }) => [name, { done: [] }]));
   for (let no = 0; no < rounds; no++) {
     for (let place = 0; place < runners.length; place++) {
-      const runner = runners[(no + place) % runners.length] as Runner<T>;
+      const at = no % 2 === 0 ? no + place : no - place;
+      const runner = runners.at(at % runners.length) as Runner<T>;
       const lap = laps.get(runner.name) as Laps<T>;
       if (lap.skipped !== undefined || lap.done.length >= (runner.roundsMax ?? rounds)) continue;
       await rest();
