@@ -67,6 +67,8 @@ export async function openEngine(workers: number, began: () => void = () => unde
       workers: Array.from({ length: workers }, (_, index) => workerId(`inline/${index}`)),
       capacity: {},
       capabilities: [],
+      // As whatever lives for long has it.
+      forgets: true,
     },
   });
   await engine.open();

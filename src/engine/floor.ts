@@ -66,7 +66,7 @@ export class Floor {
   readonly #batchMax: number;
   readonly #ttl: Millis;
   readonly #heartbeat: Millis;
-  readonly #touched = new Set<Run>();
+  #touched = new Set<Run>();
   readonly #outbox: Outbox;
   readonly #recorder: Recorder;
   readonly #verdicts: Verdicts;
@@ -307,7 +307,7 @@ export class Floor {
     this.#settleEnds(turn);
     this.#hasMore = this.#dispatching && !this.#dispatch(turn);
     for (const run of this.#touched) this.#verdicts.judge(turn.now, run, this.#dispatching);
-    this.#touched.clear();
+    this.#touched = new Set();
   }
 
   /** Renews the leases of what is alive here. */

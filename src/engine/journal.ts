@@ -33,17 +33,17 @@ export class Journal {
   /** What the last event has moved. */
   readonly #changes: Change[] = [];
   #submitted: RunSubmitted[] = [];
-  readonly #runs = new Set<RunNo>();
+  #runs = new Set<RunNo>();
   /** Tasks to write, with the version the store has of them. */
-  readonly #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
+  #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
   #requestsDone: number[] = [];
   #lessons: Taught[] = [];
   /** What large runs have taught: it is not to hold up the news that they have ended, so it is put together and written after that. */
   #lateLessons: (() => Taught)[] = [];
   #urgent = false;
-  readonly #edited = new Map<Task, Run>();
-  readonly #sessions = new Set<WorkerId>();
-  readonly #pauses = new Set<string>();
+  #edited = new Map<Task, Run>();
+  #sessions = new Set<WorkerId>();
+  #pauses = new Set<string>();
   #answers: Remembered[] = [];
 
   /** `observe` is told every change as it happens, in order. */
@@ -135,7 +135,12 @@ export class Journal {
     this.#lessons = [];
     if (late === this.#lateLessons) this.#lateLessons = [];
     this.#urgent = false;
-    for (const each of [this.#runs, this.#tasks, this.#edited, this.#sessions, this.#pauses]) each.clear();
+    // New ones, and not emptied: of one that is emptied again and again the platform keeps all that was ever in it, until it looks through everything.
+    this.#runs = new Set();
+    this.#tasks = new Map();
+    this.#edited = new Map();
+    this.#sessions = new Set();
+    this.#pauses = new Set();
     return batch;
   }
 
