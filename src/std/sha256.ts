@@ -1,6 +1,6 @@
 /**
- * SHA-256 (FIPS 180-4) and HMAC (RFC 2104) of a few bytes, for those who cannot wait for a library to be loaded, or to be asked: it takes 60
- * microseconds for an HMAC where nobody has asked for one lately, and this takes five. For many bytes the library is quicker.
+ * SHA-256 (FIPS 180-4) and HMAC (RFC 2104) of a few bytes, for those who cannot wait for a library to be loaded, or to be asked: an HMAC
+ * took it 60 microseconds where nobody had asked for one lately. For many bytes the library is quicker.
  */
 
 const BLOCK_BYTES = 64;
