@@ -66,10 +66,15 @@ export function percentiles(values: readonly number[]): Percentiles {
   return { samples: values.length, p50: at(0.5), p99: at(0.99) };
 }
 
-/** The first of each measurement of latency, one right after the other, are thrown away: they pay for everybody's compiler. */
-export const WARM_UP_SAMPLES = 2_000;
+/** The first samples of latency are taken one right after the other, so that what everybody calls is compiled for good. */
+const HURRIED_SAMPLES = 2_000;
+/**
+ * They are thrown away, and so are the next, which are taken as those that count: what is only called after a pause would otherwise be
+ * compiled meanwhile, beside one sample in twenty, and that is what the slowest of a hundred would then show.
+ */
+export const WARM_UP_SAMPLES = HURRIED_SAMPLES + 500;
 /** How long a system is left alone before the next sample: never the same twice in a row, so that no poll keeps step with it. */
-export const idleMs = (no: number): number => (no < WARM_UP_SAMPLES ? 0 : 5 + ((no * 7) % 17));
+export const idleMs = (no: number): number => (no < HURRIED_SAMPLES ? 0 : 5 + ((no * 7) % 17));
 
 export const round = (value: number): number => Number(value.toPrecision(4));
 

@@ -3,8 +3,8 @@
  * asked for the same things in the same way; what is particular to it is in `drivers`.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { idleMs, WARM_UP_SAMPLES } from "../../rig.ts";
 
-const WARM_UP_SAMPLES = 2_000;
 const LOOK_EVERY_MS = 2;
 
 const [name, measure, count, options] = process.argv.slice(2);
@@ -58,7 +58,7 @@ async function latency(samples, { url }) {
   const times = [];
   for (let no = 0; no < samples + WARM_UP_SAMPLES; no++) {
     began = Promise.withResolvers();
-    if (no >= WARM_UP_SAMPLES) await pause(5 + ((no * 7) % 17));
+    if (idleMs(no) > 0) await pause(idleMs(no));
     const start = performance.now();
     const added = queue.one();
     times.push((await began.promise) - start);
