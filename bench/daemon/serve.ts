@@ -24,12 +24,12 @@ export interface Served extends AsyncDisposable {
   use(collect?: "collect"): Promise<Use>;
 }
 
-/** `rota serve` with default settings and a fresh state directory. `flags` are Node's, such as `--cpu-prof`. */
-export function startDaemon(directory: string, flags: readonly string[] = []): Promise<Served> {
+/** `rota serve` with a fresh state directory, and default settings but for those in `env`. */
+export function startDaemon(directory: string, env: NodeJS.ProcessEnv = {}): Promise<Served> {
   mkdirSync(directory, { recursive: true });
-  const node = ["--disable-warning=ExperimentalWarning", "--expose-gc", "--import", PROBE, ...flags];
+  const node = ["--disable-warning=ExperimentalWarning", "--expose-gc", "--import", PROBE];
   const args = [...node, MAIN, "serve", "--json", "--state", join(directory, "state")];
-  return served(args, directory);
+  return served(args, directory, env);
 }
 
 export function startBare(directory: string): Promise<Served> {
@@ -38,8 +38,9 @@ export function startBare(directory: string): Promise<Served> {
 }
 
 /** Kept once the server has said, on the first line of its standard output, where it listens. */
-async function served(args: readonly string[], cwd: string): Promise<Served> {
-  const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+async function served(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = {}): Promise<Served> {
+  const stdio = ["ignore", "pipe", "pipe", "ipc"] as const;
+  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...env }, stdio: [...stdio] });
   let said = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     said = (said + text).slice(-2_000);
