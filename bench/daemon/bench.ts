@@ -20,7 +20,7 @@ const IDLE_PERCENT_MAX = 1;
 const GROWTH_MAX = 1.1;
 const FLAT_MAX = 2;
 const ROTA = "rota";
-/** What it promises is what BullMQ does with `everysec`: the last moment may be lost with the machine, but not with the program. */
+/** Like BullMQ with `everysec` it does not wait for the disk: what was answered last may be lost with the machine, but not with the program. */
 const RELAXED = "rota, durability normal";
 
 const FULL = {

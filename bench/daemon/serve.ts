@@ -39,8 +39,11 @@ export function startBare(directory: string): Promise<Served> {
 
 /** Kept once the server has said, on the first line of its standard output, where it listens. */
 async function served(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = {}): Promise<Served> {
-  const stdio = ["ignore", "pipe", "pipe", "ipc"] as const;
-  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...env }, stdio: [...stdio] });
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
   let said = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     said = (said + text).slice(-2_000);
