@@ -25,7 +25,11 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
   run_cancelling: { meaning: "Somebody asked for the whole run to be cancelled.", fields: ["by", "why"] },
   run_stalled: { meaning: "Work remains that nothing can move by itself.", fields: ["remaining"] },
   run_finished: { meaning: "Every task has come to an end.", fields: ["outcome"] },
-  claimed: { meaning: "A worker was given the task, with a lease.", fields: ["worker", "deadline", "evidence"] },
+  claimed: {
+    meaning:
+      "A worker was given the task, with a lease. `next` is a task of the same run that may be begun before its own claim is written down, as long as this one is held.",
+    fields: ["worker", "deadline", "next", "evidence"],
+  },
   started: { meaning: "The attempt is running.", fields: ["pid"] },
   stopping: { meaning: "The attempt is about to be stopped.", fields: ["reason", "limit", "by", "why"] },
   succeeded: { meaning: "The task is done.", fields: ["outcome"] },
@@ -81,6 +85,11 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
   },
   resumed: { meaning: "What was paused goes on.", fields: ["of", "pool", "task", "by", "why"] },
   drained: { meaning: "A drain is over; so many tasks were still out.", fields: ["of", "pool", "task", "remaining"] },
+  voided: {
+    meaning:
+      "The scheduler died while another claim named this task as `next`: an attempt may have been begun that was never written down. It was ended, and its number is not used again.",
+    fields: [],
+  },
   late_report_refused: {
     meaning: "Somebody reported on a claim that is no longer theirs. Nothing changed.",
     fields: ["reported"],

@@ -49,6 +49,9 @@ export interface Choice {
 /** Longest way to go first, then the order of the plan. */
 const goesFirst = (a: Candidate, b: Candidate): boolean => (a.rank !== b.rank ? a.rank > b.rank : a.no < b.no);
 
+/** Three levels of a heap. */
+const NEAR_TOP = 7;
+
 /** Those of one shape. It stands here too, so that going through them makes no pairs: that is done for every task that is given out. */
 interface Alike {
   readonly shape: Shape;
@@ -119,6 +122,22 @@ export class RunQueue {
       for (const { heap } of this.#lanes[lane].values()) {
         const next = heap.peek() as Candidate;
         if (first === undefined || goesFirst(next, first)) first = next;
+      }
+      if (first !== undefined) return first;
+    }
+    return undefined;
+  }
+
+  /** As `first`, without those who are out. Not looked for far below the top: who asks is content with a guess. */
+  firstBut(isOut: (task: Task) => boolean): Candidate | undefined {
+    for (const lane of PRIORITIES) {
+      let first: Candidate | undefined;
+      for (const { heap } of this.#lanes[lane].values()) {
+        const items = heap.values();
+        for (let at = 0; at < Math.min(items.length, NEAR_TOP); at++) {
+          const next = items[at] as Candidate;
+          if ((first === undefined || goesFirst(next, first)) && !isOut(next.task)) first = next;
+        }
       }
       if (first !== undefined) return first;
     }

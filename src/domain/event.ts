@@ -99,6 +99,8 @@ export interface TaskClaimed extends OfTask {
   readonly key?: string;
   /** Goes into the lease row only: no event, log or view shows it. */
   readonly tokenHash: string;
+  /** Goes into the lease, too: who may be begun before that is written down. */
+  readonly next?: TaskNo;
 }
 export interface TaskStarted extends OfTask {
   readonly kind: "started";
@@ -197,6 +199,10 @@ export interface TaskWaiting extends OfTask {
   readonly kind: "waiting";
   readonly wait: Wait;
 }
+/** A claim of it may have been begun that nobody came to write down: its number, which is this attempt's, is not used again. */
+export interface TaskVoided extends OfTask {
+  readonly kind: "voided";
+}
 /** A report that came with an old fence or after its deadline. Nothing was changed by it. */
 export interface LateReportRefused extends OfTask {
   readonly kind: "late_report_refused";
@@ -268,6 +274,7 @@ export type TaskEvent =
   | TaskInherited
   | TaskInverted
   | TaskWaiting
+  | TaskVoided
   | LateReportRefused
   | TaskOffered
   | OfferEnded

@@ -3,13 +3,24 @@ import type { LifeSigns } from "../decide/timeouts.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
 import type { ProcessIdentity, StopReason, Task } from "../domain/task.ts";
-import type { Instant, Millis } from "../domain/time.ts";
+import { type Instant, type Millis, millis } from "../domain/time.ts";
 import type { Attempt, Executor, Handle, Watch } from "../execute/executor.ts";
 
 /** What an attempt has to say, for the next turn to deal with. */
 export type Report =
   | { readonly kind: "started"; readonly process: ProcessIdentity | undefined }
   | { readonly kind: "ended"; readonly outcome: Outcome };
+
+/** Something that runs, or has run, under a claim that is not written down. */
+export interface Begun {
+  readonly run: Run;
+  readonly task: Task;
+  readonly isTaken: boolean;
+  /** The claim is made: it is the task's current one from now on. */
+  take(): Live;
+  /** It cannot be. Kept when nothing of it is left. */
+  end(): Promise<void>;
+}
 
 export interface AttemptsDeps {
   readonly executor: Executor;
@@ -18,9 +29,16 @@ export interface AttemptsDeps {
   readonly report: (run: Run, task: Task, fence: number, report: Report) => void;
 }
 
+/** With longer ones it makes no difference how long the next one takes to begin. */
+const SHORT_MS = 50;
+
 export class Attempts {
   readonly #deps: AttemptsDeps;
   readonly #live = new Map<Task, Live>();
+  /** Got ready before they were even claimed. */
+  readonly #ahead = new Map<Task, Attempt>();
+  /** How long the last one took that ended. */
+  #lastMs = Number.POSITIVE_INFINITY;
 
   constructor(deps: AttemptsDeps) {
     this.#deps = deps;
@@ -35,19 +53,84 @@ export class Attempts {
     for (const live of this.#live.values()) if (live.fence === live.task.attempt) yield live;
   }
 
+  /** Whether attempts end so soon that getting the next one ready beforehand is worth it. */
+  get areShort(): boolean {
+    return this.#lastMs < SHORT_MS;
+  }
+
   /** It was claimed. What can be done ahead is done while that is being made durable. */
   prepare(run: Run, task: Task): Live {
-    const live = this.#enter(run, task);
-    this.#deps.executor.prepare?.(live.attempt);
+    const ahead = this.#ahead.get(task);
+    this.#ahead.delete(task);
+    const live = this.#enter(run, task, ahead);
+    if (ahead === undefined) this.#deps.executor.prepare?.(live.attempt);
     return live;
+  }
+
+  /** Its next claim is expected soon. */
+  prepareAhead(run: Run, task: Task): void {
+    if (this.#ahead.has(task)) return;
+    const attempt = this.#nextOf(run, task);
+    this.#ahead.set(task, attempt);
+    this.#deps.executor.prepare?.(attempt);
+  }
+
+  /** It is not to be claimed soon after all, or has become something else. */
+  forgo(task: Task): void {
+    const attempt = this.#ahead.get(task);
+    if (attempt === undefined) return;
+    this.#ahead.delete(task);
+    this.#deps.executor.forgo?.(attempt);
+  }
+
+  /** Whoever is waited for takes longer than was expected. */
+  forgoAll(): void {
+    for (const task of this.#ahead.keys()) this.forgo(task);
   }
 
   /** The claim is durable. Where another has taken its place meanwhile, it is not begun any more. */
   start(live: Live): void {
-    if (this.#live.get(live.task) !== live) return;
+    live.isWritten = true;
+    if (this.#live.get(live.task) === live && live.handle === undefined) this.begin(live);
+  }
+
+  /** Before the claim itself is durable this may be done only where another that is says so. */
+  begin(live: Live): void {
     live.progressAt = this.#deps.now();
     live.handle = this.#deps.executor.start(live.attempt, live);
     this.#follow(live);
+  }
+
+  /** What an earlier scheduler has begun of the task's next claim, before that was written down. Nothing when it has not. */
+  async begun(run: Run, task: Task): Promise<Begun | undefined> {
+    const attempt = this.#nextOf(run, task);
+    let live: Live | undefined;
+    const starts: (ProcessIdentity | undefined)[] = [];
+    const handle = await this.#deps.executor.adopt(attempt, undefined, {
+      started: (process) => void (live === undefined ? starts.push(process) : live.started(process)),
+      progressed: () => live?.progressed(),
+    });
+    if (handle === undefined) return undefined;
+    const take = (): Live => {
+      live = this.#enter(run, task, attempt);
+      live.handle = handle;
+      for (const process of starts) live.started(process);
+      this.#follow(live);
+      return live;
+    };
+    const end = async (): Promise<void> => {
+      handle.stop({ kind: "shutdown" }, millis(0));
+      await handle.outcome;
+    };
+    return {
+      run,
+      task,
+      take,
+      end,
+      get isTaken() {
+        return live !== undefined;
+      },
+    };
   }
 
   /** Takes over what an earlier scheduler started. False when nothing of it is left. */
@@ -77,8 +160,12 @@ export class Attempts {
     if (live !== undefined) live.silenceReported = true;
   }
 
-  #enter(run: Run, task: Task): Live {
-    const live = new Live(this.#deps, run, task);
+  #nextOf(run: Run, task: Task): Attempt {
+    return this.#deps.attemptOf(run, { ...task, attempt: task.attempt + 1 });
+  }
+
+  #enter(run: Run, task: Task, attempt?: Attempt): Live {
+    const live = new Live(this.#deps, run, task, attempt);
     this.#live.set(task, live);
     return live;
   }
@@ -91,6 +178,7 @@ export class Attempts {
   #follow({ run, task, fence, handle }: Live): void {
     void handle?.outcome.then((outcome) => {
       if (this.#find(task, fence) !== undefined) this.#live.delete(task);
+      this.#lastMs = outcome.durationMs;
       this.#deps.report(run, task, fence, { kind: "ended", outcome });
     });
   }
@@ -103,17 +191,19 @@ export class Live implements Watch, LifeSigns {
   readonly task: Task;
   readonly fence: number;
   readonly attempt: Attempt;
-  /** None before its claim is durable. */
+  /** Whether its claim is durable. */
+  isWritten = false;
+  /** None before it is begun. */
   handle: Handle | undefined;
   progressAt: Instant;
   silenceReported = false;
 
-  constructor(deps: AttemptsDeps, run: Run, task: Task) {
+  constructor(deps: AttemptsDeps, run: Run, task: Task, attempt?: Attempt) {
     this.#deps = deps;
     this.run = run;
     this.task = task;
     this.fence = task.attempt;
-    this.attempt = deps.attemptOf(run, task);
+    this.attempt = attempt ?? deps.attemptOf(run, task);
     this.progressAt = deps.now();
   }
 

@@ -11,11 +11,12 @@ import { scopeKey } from "../domain/pause.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, type RunManifest, type RunNo, runNo } from "../domain/run.ts";
 import { LOCAL_POOL, poolOf, type TaskSpec } from "../domain/spec.ts";
-import { isHeld, type Task } from "../domain/task.ts";
+import { isHeld, isTerminal, type Task } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import { restoreRun } from "../store/rows.ts";
 import type { PendingRequest, WorkingStore } from "../store/store.ts";
+import type { Begun } from "./attempts.ts";
 import { Cycle, type CycleDeps } from "./cycle.ts";
 import { type CycleView, cycleTurn } from "./cycle-turn.ts";
 import { Floor } from "./floor.ts";
@@ -133,15 +134,29 @@ export class Engine {
     const taken: Taken[] = [];
     for (const no of nos) taken.push(await this.#takeUp(no));
     await this.#recallBreakers(taken);
+    // What was begun and cannot be gone on with must be gone before its task is given out again.
+    const begun = taken.flatMap((each) => each.begun);
+    if (begun.length === 0) return this.#admit(taken, begun);
+    return this.#floor.withheld(async () => {
+      const runs = await this.#admit(taken, begun);
+      for (const each of begun) if (!each.isTaken) await each.end();
+      return runs;
+    });
+  }
+
+  #admit(taken: readonly Taken[], begun: readonly Begun[]): Promise<readonly Run[]> {
     return this.#floor.durably((turn) => {
       // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
       for (const { run, history } of taken) {
         this.#floor.pools.admit(run, history);
         this.#floor.watch(run);
       }
-      for (const { run, lost } of taken) {
+      for (const { run, lost, unwritten } of taken) {
         if (run.status.state !== "finished") this.#reopen(turn, run);
         for (const task of lost) loseAtRestart(turn, run, task);
+        const goesOn = (task: Task): boolean =>
+          begun.some((each) => each.task === task && this.#floor.handOut.takeOver(turn, each));
+        for (const task of unwritten) if (!goesOn(task)) voidClaim(turn, run, task);
       }
       // Sessions keep what they hold. While nobody listened they could not say that they live, so they have a whole span to.
       this.#floor.forgive(turn);
@@ -155,9 +170,11 @@ export class Engine {
     const run = await this.#load(no);
     const held = run?.tasks.filter(isOurs) ?? [];
     if (run === undefined || held.length === 0) return;
+    const unwritten = inDoubt(run, held);
     this.world.runs.set(no, run);
     await this.#floor.durably((turn) => {
       for (const task of held) putBack(turn, run, task);
+      for (const task of unwritten) voidClaim(turn, run, task);
     });
     this.world.runs.delete(no);
   }
@@ -218,7 +235,8 @@ export class Engine {
   #refuseOverload(specs: readonly TaskSpec[]): void {
     const limits = this.#deps.options.pressure;
     if (limits === undefined) return;
-    const { queued, dispatcher } = this.#floor;
+    const { dispatcher, pools } = this.#floor;
+    const { queued } = pools;
     const { admits } = PRESSURE_POLICY[dispatcher.mode];
     const refused = specs.find(({ priority }) => !admits.includes(priority));
     if (refused !== undefined) {
@@ -240,9 +258,16 @@ export class Engine {
     if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run ${no}`);
     const history = await this.#floor.histories.of(run.manifest.name);
     this.world.runs.set(no, run);
+    const held = run.tasks.filter(isOurs);
+    const unwritten = inDoubt(run, held);
     const lost: Task[] = [];
-    for (const task of run.tasks.filter(isOurs)) if (!(await this.#adopt(run, task))) lost.push(task);
-    return { run, history, lost };
+    for (const task of held) if (!(await this.#adopt(run, task))) lost.push(task);
+    const begun: Begun[] = [];
+    for (const task of unwritten) {
+      const found = await this.#floor.attempts.begun(run, task);
+      if (found !== undefined) begun.push(found);
+    }
+    return { run, history, lost, unwritten, begun };
   }
 
   /** A service that was left alone is left alone still: how it went before is read from the ledger, in the order in which it went. */
@@ -302,10 +327,30 @@ interface Taken {
   readonly run: Run;
   readonly history: History;
   readonly lost: readonly Task[];
+  /** Of which something may have been begun that was never written down. */
+  readonly unwritten: readonly Task[];
+  /** And of which that is so. */
+  readonly begun: readonly Begun[];
 }
 
 /** Held by a process of this machine, which nobody but us looks after. What sessions hold is theirs. */
 const isOurs = ({ status, spec }: Task): boolean => isHeld(status) && poolOf(spec) === LOCAL_POOL;
+
+/** Those that may have been begun before their claim was written down: whoever has it in hand says so. */
+function inDoubt(run: Run, held: readonly Task[]): readonly Task[] {
+  const named = new Set<Task>();
+  for (const { status } of held) {
+    const next = isHeld(status) && status.lease.next !== undefined ? run.tasks[status.lease.next] : undefined;
+    if (next !== undefined && waits(next)) named.add(next);
+  }
+  return [...named];
+}
+
+function voidClaim(turn: Turn, run: Run, task: Task): void {
+  if (waits(task)) turn.journal.ofTask(run, task, { kind: "voided" }, turn.now);
+}
+
+const waits = ({ status }: Task): boolean => !isHeld(status) && !isTerminal(status.state);
 
 /** It was ended because something else is to run here: no fault of its own, and nothing that makes it suspicious. */
 function putBack(turn: Turn, run: Run, task: Task): void {

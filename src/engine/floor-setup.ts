@@ -38,3 +38,10 @@ export interface FloorOptions extends DispatcherOptions {
   /** How long an assignment waits to be begun. */
   readonly ack?: Millis;
 }
+
+/**
+ * How much a turn gives out at most, and how much waits at most for the store: half of what can be out, so that one half is decided
+ * while the other is being written. With less, a transaction costs more than what is in it; with more, others wait for the turn. Whatever
+ * comes in is heard at once: an end that waits might be taken for a loss.
+ */
+export const batchFor = (workers: number): number => Math.min(Math.max(Math.ceil(workers / 2), 128), 256);

@@ -10,7 +10,7 @@ import { PRESSURE_POLICY, pressureMode } from "../decide/pressure.ts";
 import { nextDeadline } from "../decide/timeouts.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
-import { HEARTBEAT_INTERVAL, LEASE_TTL, NO_TOKEN } from "../domain/lease.ts";
+import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";
@@ -19,7 +19,8 @@ import { type Change, World } from "../domain/world.ts";
 import { Attempts } from "./attempts.ts";
 import { Desk } from "./desk.ts";
 import { Failure } from "./failure.ts";
-import type { FloorDeps } from "./floor-setup.ts";
+import { batchFor, type FloorDeps } from "./floor-setup.ts";
+import { HandOut } from "./hand-out.ts";
 import { Histories } from "./histories.ts";
 import { Journal } from "./journal.ts";
 import { Leases } from "./leases.ts";
@@ -38,19 +39,13 @@ const GRACE = seconds(5);
 /** No turn comes so late by itself. */
 const SLEPT = seconds(10);
 
-/**
- * How much a turn gives out at most, and how much waits at most for the store: half of what can be out, so that one half is decided
- * while the other is being written. With less, a transaction costs more than what is in it; with more, others wait for the turn. Whatever
- * comes in is heard at once: an end that waits might be taken for a loss.
- */
-const batchFor = (workers: number): number => Math.min(Math.max(Math.ceil(workers / 2), 128), 256);
-
 type Input = (turn: Turn) => void;
 
 export class Floor {
   readonly world = new World();
   readonly pools: Pools;
   readonly attempts: Attempts;
+  readonly handOut: HandOut;
   readonly leases: Leases;
   readonly desk: Desk;
   readonly roll: Roll;
@@ -74,6 +69,7 @@ export class Floor {
   #inbox: Input[] = [];
   #ended: { readonly run: Run; readonly task: Task }[] = [];
   #dispatching = true;
+  #withholding = false;
   /** There was more to give out than one turn does. */
   #hasMore = false;
   #keepAt: Instant | undefined;
@@ -101,6 +97,13 @@ export class Floor {
       now: () => clock.now(),
       attemptOf: deps.attemptOf,
       report: (run, task, fence, report) => this.take((turn) => settleReport(turn, run, task, fence, report)),
+    });
+    this.handOut = new HandOut({
+      dispatcher: this.dispatcher,
+      attempts: this.attempts,
+      outbox: this.#outbox,
+      ttl: this.#ttl,
+      isEager: deps.executor.isEager === true,
     });
     const watch = (run: Run, task: Task) => this.#deadlines.watch(run, task);
     this.histories = new Histories(deps.store);
@@ -223,6 +226,15 @@ export class Floor {
     for (const run of this.world.runs.values()) this.touch(run);
   }
 
+  /** Gives nothing out until this is done. */
+  async withheld<T>(what: () => Promise<T>): Promise<T> {
+    this.#withholding = true;
+    const done = await what();
+    this.#withholding = false;
+    for (const run of this.world.runs.values()) this.touch(run);
+    return done;
+  }
+
   /** Has an attempt stopped once the turn is durable. A hard limit leaves no grace. */
   stopLater(task: Task, reason: StopReason, grace: Millis): void {
     const hard = reason.kind === "timeout" && reason.limit === "hard";
@@ -247,11 +259,6 @@ export class Floor {
     return this.#lookout.sweep(turn, limit);
   }
 
-  /** How many tasks wait, over all runs. */
-  get queued(): number {
-    return this.pools.queued;
-  }
-
   /** Time-outs are longer when there is much to do. */
   get #patience(): number {
     return PRESSURE_POLICY[this.dispatcher.mode].timeoutFactor;
@@ -260,8 +267,10 @@ export class Floor {
   #observe(change: Change): void {
     this.pools.observe(change);
     this.#deadlines.observe(change);
-    const { run, task, to } = change;
+    const { run, task, from, to, cause } = change;
     this.#touched.add(run);
+    if (isHeld(from) && !isHeld(to)) this.handOut.ended(task);
+    if (cause.kind === "edited") this.handOut.changed(task);
     if (to.state === "failed" || to.state === "skipped" || to.state === "cancelled") this.#ended.push({ run, task });
   }
 
@@ -305,8 +314,10 @@ export class Floor {
     this.#feelPressure();
     this.#deadlines.due(turn.now, (run, task) => this.#lookout.look(turn, run, task));
     this.#settleEnds(turn);
-    this.#hasMore = this.#dispatching && !this.#dispatch(turn);
-    for (const run of this.#touched) this.#verdicts.judge(turn.now, run, this.#dispatching);
+    const gives = this.#dispatching && !this.#withholding;
+    this.#hasMore = gives && !this.#dispatch(turn);
+    this.handOut.settle();
+    for (const run of this.#touched) this.#verdicts.judge(turn.now, run, gives);
     this.#touched = new Set();
   }
 
@@ -314,6 +325,7 @@ export class Floor {
   #keep(turn: Turn): void {
     if (this.#keepAt !== undefined && turn.now < this.#keepAt) return;
     this.#keepAt = this.attempts.size === 0 ? undefined : later(turn.now, this.#heartbeat);
+    this.attempts.forgoAll();
     for (const { run, task } of this.attempts.current()) {
       if (!isHeld(task.status)) continue;
       const deadline = later(turn.now, this.#ttl);
@@ -327,7 +339,7 @@ export class Floor {
     const limits = this.#deps.options.pressure;
     if (limits === undefined) return;
     const { mode: before } = this.dispatcher;
-    const { queued } = this;
+    const { queued } = this.pools;
     const mode = pressureMode(before, queued, limits);
     this.pools.pressure = { mode, queued, depth: limits.depth };
     if (mode === before) return;
@@ -357,11 +369,7 @@ export class Floor {
     for (let given = 0; given < this.#batchMax; given++) {
       const next = this.dispatcher.next(turn.now);
       if (next === undefined) return true;
-      const { run, task, worker, evidence } = next;
-      const deadline = later(turn.now, this.#ttl);
-      const claimed = { kind: "claimed", worker, deadline, tokenHash: NO_TOKEN, evidence } as const;
-      this.#journal.ofTask(run, task, claimed, turn.now);
-      this.#outbox.start(this.attempts.prepare(run, task));
+      this.handOut.claim(turn, next);
       this.#keepAt ??= later(turn.now, this.#heartbeat);
     }
     return false;

@@ -44,8 +44,12 @@ export interface Handle {
 
 /** Disposing of it stops what still runs (`shutdown`) and is done when nothing does; what is started afterwards ends so too. */
 export interface Executor extends AsyncDisposable {
-  /** Told before it is certain that the attempt may be made: does what can be done ahead of `start`, which follows or does not. */
+  /** To begin takes so long that it is worth doing beside the commit of the claim, where the store knows already that it may be done. */
+  readonly isEager?: boolean;
+  /** Told before it is certain that the attempt may be made: does what can be done ahead of `start`, which follows, or `forgo`, or neither. */
   prepare?(attempt: Attempt): void;
+  /** What was prepared is not going to be started. */
+  forgo?(attempt: Attempt): void;
   start(attempt: Attempt, watch: Watch): Handle;
   /**
    * Takes over an attempt that outlived the scheduler that started it, or learns how it ended meanwhile.

@@ -63,6 +63,7 @@ interface Detail {
   readonly offer?: Offer;
   readonly starving?: Starving;
   readonly ignored?: number;
+  readonly next?: TaskNo;
 }
 
 export interface RunRow {
@@ -149,7 +150,8 @@ function statusOf(row: TaskRow): Status {
     case "running": {
       invariant(row.worker !== null && row.deadline !== null && row.tokenHash !== null, "a held row has its lease");
       const { worker, deadline, tokenHash } = row;
-      const lease = { worker: workerId(worker), fence: row.attempt, deadline, tokenHash };
+      const next = detail?.next === undefined ? {} : { next: detail.next };
+      const lease = { worker: workerId(worker), fence: row.attempt, deadline, tokenHash, ...next };
       const stopping = detail?.stopping === undefined ? {} : { stopping: detail.stopping };
       const process = detail?.process === undefined ? {} : { process: detail.process };
       return state === "claimed"
@@ -185,11 +187,12 @@ function detailOf({ status, offer, starving, ignored }: Task): Detail | null {
       if (offer === undefined && starving === undefined && ignored === undefined) return null;
       return { ...(offer && { offer }), ...(starving && { starving }), ...(ignored && { ignored }) };
     case "claimed":
-      return status.stopping === undefined ? null : { stopping: status.stopping };
     case "running": {
-      const { process, stopping } = status;
-      if (process === undefined && stopping === undefined) return null;
-      return { ...(process && { process }), ...(stopping && { stopping }) };
+      const { stopping, lease } = status;
+      const process = status.state === "running" ? status.process : undefined;
+      const { next } = lease;
+      if (process === undefined && stopping === undefined && next === undefined) return null;
+      return { ...(process && { process }), ...(stopping && { stopping }), ...(next !== undefined && { next }) };
     }
     case "succeeded":
       return { outcome: status.outcome };

@@ -39,6 +39,7 @@ export function endOf({ kind }: TaskEvent): AttemptEnd | undefined {
     case "priority_inherited":
     case "priority_inversion":
     case "waiting":
+    case "voided":
     case "late_report_refused":
     case "offered":
     case "offer_ended":

@@ -40,6 +40,7 @@ function isAboutClaim(event: TaskEvent): boolean {
     case "released":
     case "silent":
     case "noted":
+    case "voided":
     case "late_report_refused":
       return true;
     case "parked":
@@ -87,7 +88,9 @@ function taskDetail(event: TaskEvent, run: Run): object {
   switch (event.kind) {
     case "claimed": {
       const { lane, rank, waitedMs } = event.evidence;
-      return { worker: event.worker, deadline: iso(event.deadline), evidence: { lane, rank, waited_ms: waitedMs } };
+      const next = event.next === undefined ? {} : { next: taskOf(run, event.next).spec.id };
+      const evidence = { lane, rank, waited_ms: waitedMs };
+      return { worker: event.worker, deadline: iso(event.deadline), ...next, evidence };
     }
     case "started":
       return event.process === undefined ? {} : { pid: event.process.pid };
@@ -130,6 +133,8 @@ function taskDetail(event: TaskEvent, run: Run): object {
       const { reason, ...evidence } = waitJson(event.wait);
       return { reason, evidence };
     }
+    case "voided":
+      return {};
     case "late_report_refused":
       return { reported: event.reported };
     case "offered":
@@ -236,6 +241,11 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
       };
     case "waiting":
       return { text: `waits: ${waitPhrase(event.wait, event.at)}`, tone: "quiet" };
+    case "voided":
+      return {
+        text: `claim ${event.attempt} may have been begun and was lost: its number is not used again`,
+        tone: "warn",
+      };
     case "late_report_refused":
       return { text: `report "${event.reported}" refused: fence ${event.fence} is not the current one`, tone: "warn" };
     case "offered":

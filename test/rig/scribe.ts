@@ -29,7 +29,7 @@ export class Scribe {
   }
 }
 
-export const claimed: TaskNews = {
+export const claimed: TaskNews & { readonly kind: "claimed" } = {
   kind: "claimed",
   worker: workerId("w1"),
   deadline: later(NOW, seconds(30)),
@@ -56,6 +56,8 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
   const notBefore = later(NOW, seconds(9));
   scribe
     .write(run, at("claimed"), claimed)
+    .write(run, at("naming"), { ...claimed, next: no(at("voided")) }, started)
+    .write(run, at("voided"), { kind: "voided" })
     .write(run, at("stopped early"), claimed, { kind: "stopping", reason: { kind: "cancelled", asked } })
     .write(run, at("running"), claimed, started, { kind: "lease_renewed", deadline: instant(NOW + 60_000) })
     .write(run, at("inline"), claimed, { kind: "started" }, { kind: "silent", forMs: millis(300) })
@@ -76,6 +78,8 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
 
 const WORDS = [
   "claimed",
+  "naming",
+  "voided",
   "stopped early",
   "running",
   "inline",

@@ -38,9 +38,34 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "await next.tell(); const result = await next.committed;",
   ),
   "processes are started before the commit": bug(
-    "engine/floor.ts",
-    "this.#outbox.start(this.attempts.prepare(run, task));",
-    "this.attempts.start(this.attempts.prepare(run, task));",
+    "engine/hand-out.ts",
+    "if (mayBegin) attempts.begin(live);",
+    "attempts.begin(live);",
+  ),
+  "a task is begun on the word of a claim that is not written": bug(
+    "engine/clearances.ts",
+    "this.#given.get(task)?.isWritten === true",
+    "this.#given.has(task)",
+  ),
+  "a task is begun on the word of a claim that is over": bug(
+    "engine/clearances.ts",
+    "if (over.has(live.task)) this.drop(next);",
+    "if (over.has(live.task)) continue;",
+  ),
+  "what was begun early is left alone at a restart": bug(
+    "engine/engine.ts",
+    "for (const each of begun) if (!each.isTaken) await each.end();",
+    "",
+  ),
+  "what was begun early is not looked for at a restart": bug(
+    "engine/engine.ts",
+    "if (found !== undefined) begun.push(found);",
+    "",
+  ),
+  "the number of a claim in doubt is used again": bug(
+    "engine/engine.ts",
+    'if (waits(task)) turn.journal.ofTask(run, task, { kind: "voided" }, turn.now);',
+    "",
   ),
   "resources are given back twice": bug(
     "decide/site.ts",

@@ -34,6 +34,7 @@ export function openProcessExecutor(setup: ProcessExecutorSetup): Executor {
 const BUSY_STARTS = 32;
 
 class ProcessExecutor implements Executor {
+  readonly isEager = true;
   readonly #clock: Clock;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #options: ProcessOptions;
@@ -48,7 +49,7 @@ class ProcessExecutor implements Executor {
   #forker: ProcessOptions["forker"];
   readonly #own = new Set<string>();
   readonly #logs = new Map<string, { readonly log: string; readonly secrets: readonly string[] }>();
-  /** What was got ready and is to be started, or not, in the same turn. */
+  /** What was got ready, to be started or not. */
   readonly #prepared = new Map<string, Start>();
   #starts = 0;
   #inheritance: Promise<Inheritance> | undefined;
@@ -108,6 +109,11 @@ class ProcessExecutor implements Executor {
     const order = this.#order(key, attempt, wanted.value.env, []);
     this.#prepared.set(key, order);
     link.prepare(order);
+  }
+
+  forgo(attempt: Attempt): void {
+    const key = attemptKey(attempt.run, attempt.task, attempt.fence);
+    if (this.#prepared.delete(key)) for (const link of this.#crew) link.forgo?.(key);
   }
 
   async adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined> {

@@ -218,6 +218,18 @@ test("one that waits goes on waiting, and runs once it may", async () => {
   expect(existsSync(join(dir, "ran"))).toBe(true);
 });
 
+test("one that is given up leaves nothing behind, and can be asked for again", async () => {
+  const attempt = shell(dir, "echo ran", { log: logOf("given-up"), fence: 2 });
+  await start("true").outcome;
+  executor.prepare?.(attempt);
+  await eventually(() => expect(childrenOf(theForker())).toHaveLength(2));
+  executor.forgo?.(attempt);
+  await eventually(() => expect(childrenOf(theForker())).toHaveLength(1));
+  await eventually(() => expect(readdirSync(join(dir, "logs"))).toEqual([]));
+  expect(await executor.start(attempt, told()).outcome).toMatchObject({ kind: "success" });
+  expect(readFileSync(logOf("given-up"), "utf8")).toBe("ran\n");
+});
+
 test("more can be prepared than the forker and its twin can say to each other at once", async () => {
   await start("true").outcome;
   const attempts = Array.from({ length: 320 }, (_, index) =>

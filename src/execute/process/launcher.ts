@@ -118,6 +118,7 @@ export function launchForker({ directory, id, identity, hello, perl, lost }: Lau
   spawner.accept(there, "self");
   const link = new Link(id, here, hello, lost);
   link.prepare = (order) => spawner.prepare(order);
+  link.forgo = (key) => spawner.forgo(key);
   return link;
 }
 

@@ -19,6 +19,8 @@ export class Link {
   readonly closed: Promise<void>;
   /** Gets an attempt ready that may be started or not, where that makes starting it quicker. */
   prepare: ((order: Start) => void) | undefined;
+  /** What was got ready there is not going to be started. */
+  forgo: ((key: string) => void) | undefined;
   /** Running there without anybody here who asked for it: left by an earlier scheduler. */
   readonly unclaimed = new Map<string, ProcessIdentity | undefined>();
   /** Ended there, and nobody here has asked yet. */

@@ -66,7 +66,13 @@ export class Arena {
       written: (batch) => this.witness.written(batch),
       slow: (by) => this.#disturbed(by),
     });
-    this.machine = new Machine({ clock, fateOf: this.#fateOf, trace, violate });
+    this.machine = new Machine({
+      clock,
+      fateOf: this.#fateOf,
+      trace,
+      violate,
+      begun: (attempt, isStray) => this.witness.begun(attempt, isStray),
+    });
     this.network = new Network({
       clock,
       chance: this.chance.fork("network"),

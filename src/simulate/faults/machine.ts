@@ -38,6 +38,8 @@ export interface MachineDeps {
   readonly fateOf: FateOf;
   readonly trace: (line: string) => void;
   readonly violate: (law: string) => void;
+  /** An attempt is begun, by the scheduler that has the store or by a stray one. */
+  readonly begun: (attempt: Attempt, isStray: boolean) => void;
 }
 
 export class Machine {
@@ -59,6 +61,7 @@ export class Machine {
   /** What one scheduler sees of it, which `isCurrent` as long as no other one has the store. */
   open(life: Life, isCurrent: () => boolean): Executor {
     return {
+      isEager: true,
       start: (attempt, watch) => this.#start(attempt, watch, life, !isCurrent()),
       adopt: (attempt, _, watch) => life.pass(this.#adopt(attempt, watch, life)),
       sweep: () => life.pass(this.#sweep()),
@@ -83,6 +86,7 @@ export class Machine {
     const told = Promise.withResolvers<Outcome>();
     // A process that has died already does not start anything.
     if (!life.isAlive) return { outcome: told.promise, stop: () => {} };
+    this.#deps.begun(attempt, isStray);
     if (!isStray) this.#refuseDouble(attempt, name);
     const { clock, fateOf } = this.#deps;
     const fate = fateOf(`${attempt.run}/${attempt.task}`, attempt.fence);

@@ -47,6 +47,7 @@ export class Witness {
   readonly #leftIn = new Map<string, number>();
   /** Who was given each claim, and how it ended. */
   readonly #claims = new Map<string, { readonly worker: string; end: string | undefined }>();
+  readonly #begun = new Set<string>();
   readonly #grants = new Map<string, string>();
   readonly #accepted = new Set<string>();
   readonly #asked = new Set<string>();
@@ -111,6 +112,18 @@ export class Witness {
     const hasJustLeft = left !== undefined && left > this.#batches - BATCHES_OUT;
     if (epoch >= this.#epoch && !this.checker.sessions.has(id) && !hasJustLeft)
       this.violate(`session ${id} was let in, and is not in the ledger`);
+  }
+
+  /** No claim is begun twice. And its claim is in the ledger, or that of another which says that it may be begun before. */
+  begun(attempt: Pick<Grant, "run" | "task" | "fence">, isStray: boolean): void {
+    const name = claimName(attempt);
+    if (this.#begun.has(name)) this.violate(`${name} was begun twice`);
+    this.#begun.add(name);
+    const found = this.#taskOf(attempt);
+    const isNamed =
+      found !== undefined && attempt.fence === found.attempt + 1 && found.run.tasks.some(({ next }) => next === found);
+    if (!isStray && !isNamed && !this.#claims.has(name))
+      this.violate(`${name} was begun, and nothing in the ledger allows it`);
   }
 
   granted(grant: Grant, session: string, key: string | undefined): void {

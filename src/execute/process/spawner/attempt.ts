@@ -88,6 +88,11 @@ export class LiveAttempt implements Sampled, LaunchWatch {
     this.#launched = this.#prepared;
   }
 
+  /** It does not begin: nothing of what was prepared is left. */
+  forgo(): void {
+    this.#prepared?.drop();
+  }
+
   begin(): void {
     this.#startedAt = ticks();
     if (this.#prepared) this.#prepared.go();

@@ -164,6 +164,7 @@ sub obey {
   if ($verb eq 'run') { make_ready($id, $rest, 0); go($id) }
   elsif ($verb eq 'ready') { make_ready($id, $rest, 1) }
   elsif ($verb eq 'go') { go($id) }
+  elsif ($verb eq 'drop') { drop($id) }
   elsif ($verb eq 'note') { $starts{$id}{note} = $rest if $starts{$id} }
   elsif ($verb eq 'hello') { $hello = $rest }
   elsif ($verb eq 'leave') { leave() }
@@ -361,14 +362,16 @@ sub change_master {
 }
 
 # Whoever could say that they may go is gone.
-sub forget_ready {
-  hear_twin() while @asked;
-  for my $child (grep { $_->{pid} } values %ready) {
-    kill 'KILL', $child->{pid};
-    wait_for(@$child{qw(pid watch)});
-    take_back($child->{log});
-  }
-  %ready = ();
+sub forget_ready { drop($_) for keys %ready }
+
+# Nothing is left of it, nor of its log.
+sub drop {
+  my $child = delete $ready{ $_[0] } or return;
+  hear_twin() until $child->{told};
+  return unless $child->{pid};
+  kill 'KILL', $child->{pid};
+  wait_for(@$child{qw(pid watch)});
+  take_back($child->{log});
 }
 
 # Nobody is there who could do it more kindly.

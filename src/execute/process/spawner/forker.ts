@@ -47,6 +47,8 @@ export interface LaunchWatch {
 export interface Launched {
   /** Has one that was only prepared become what it should. */
   go(): void;
+  /** Has one that was only prepared end without having become anything. */
+  drop(): void;
   /** Something that a successor must know besides the keepsake; the last one counts. */
   note(text: string): void;
 }

@@ -21,8 +21,8 @@ export function openNodeForker(): Forker {
   };
 }
 
-/** What ends with this program has no successor. */
-const UNKEPT: Pick<Launched, "note"> = { note() {} };
+/** What ends with this program has no successor, and what is prepared is not begun yet. */
+const UNKEPT: Pick<Launched, "note" | "drop"> = { note() {}, drop() {} };
 
 function launch(order: LaunchOrder, watch: LaunchWatch, reaper: Reaper): void {
   const { cwd, env, log: path, nice } = order;

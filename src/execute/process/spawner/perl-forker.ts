@@ -91,11 +91,22 @@ export class PerlForker implements Forker {
       const message = `cannot run ${argv[0].replaceAll("\0", "")}: its words and variables must be without NUL`;
       const fail = (): void => queueMicrotask(() => watch.failed({ kind: "spawn", message }));
       if (verb === "run") fail();
-      return { note() {}, go: fail };
+      return { note() {}, drop() {}, go: fail };
     }
     this.#starts.set(id, { watch, order });
     this.#order(`${verb}\0${id}\0${fields.join("\0")}`);
-    return { note: (text) => this.#note(id, text), go: () => this.#order(`go\0${id}`) };
+    return { note: (text) => this.#note(id, text), go: () => this.#go(id), drop: () => this.#drop(id) };
+  }
+
+  /** At once, as above. */
+  #go(id: string): void {
+    this.#order(`go\0${id}`);
+    this.#flush();
+  }
+
+  #drop(id: string): void {
+    this.#take(id);
+    this.#order(`drop\0${id}`);
   }
 
   whenReady(then: () => void): void {

@@ -89,6 +89,12 @@ export class Spawner implements Surroundings {
     attempt.prepare();
   }
 
+  /** It is not going to be started. */
+  forgo(key: string): void {
+    this.#prepared.get(key)?.forgo();
+    this.#prepared.delete(key);
+  }
+
   /** Goes on with what another began, as it was told to that one. */
   inherit(hello: Pick<Hello, "settings" | "environment">, kept: readonly Kept[]): void {
     this.#settle(hello);
