@@ -13,7 +13,7 @@ import { profile } from "./sessions.ts";
 
 const dead = (): boolean => false;
 /** Each has one task at a time. */
-const claimedBy = (worker: string): TaskNews => ({ ...claimed, worker: workerId(worker) }) as TaskNews;
+const claimedBy = (worker: string): TaskNews => ({ ...claimed, worker: workerId(worker) });
 const nos = (...raw: readonly number[]): readonly RunNo[] => raw.map(runNo);
 
 /** Three runs whose events stand among each other, of which the first two have ended; and what else there is of them. */
