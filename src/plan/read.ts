@@ -1,6 +1,7 @@
 /** From text to a plain value: JSON or YAML, whichever it is. */
 import { err, ok, type Result } from "../std/result.ts";
 import type { Finding } from "./diagnostics.ts";
+import { readPlainJson } from "./json-plain.ts";
 import { type JsonScan, scanJson } from "./json-scan.ts";
 import { duplicateFindings, type Source, taskKeysOf } from "./source.ts";
 import { type FastYaml, readFastYaml } from "./yaml-fast.ts";
@@ -10,6 +11,8 @@ export async function readSource(text: string, file: string): Promise<Result<Sou
   const isJson = file.toLowerCase().endsWith(".json");
   if (text.trim() === "") return err([{ code: "PLAN_EMPTY", message: "The plan is empty.", spot: { offset: 0 } }]);
   if (isJson || /^\s*\{/.test(text)) {
+    const plain = readPlainJson(text);
+    if (plain !== undefined) return ok(plainSource(text, plain.value));
     const scan = scanJson(text);
     if (scan.fault === undefined) return ok(jsonSource(text, scan));
     if (isJson) return err([scan.fault]);
@@ -20,6 +23,16 @@ export async function readSource(text: string, file: string): Promise<Result<Sou
   const { readFullYaml } = await import("./yaml-full.ts");
   return readFullYaml(text);
 }
+
+const plainSource = (text: string, value: unknown): Source => ({
+  value,
+  taskKeys: taskKeysOf(value),
+  findings: [],
+  duplicates: [],
+  locate: (places) => {
+    scanJson(text, { places });
+  },
+});
 
 function jsonSource(text: string, scan: JsonScan): Source {
   const value = JSON.parse(text) as unknown;
