@@ -38,6 +38,7 @@ describe("JSON as programs write it", () => {
     ["a number that is written otherwise", '{"a":1.0}'],
     ["a sign that need not be escaped", '{"a":"\\u0061"}'],
     ["something after it", '{"a":1}\n\n'],
+    ["a text that is long", JSON.stringify("x".repeat(256 * 1024))],
     ["no JSON", "{"],
     ["more levels than there may be", `${"[".repeat(DEPTH_MAX + 1)}${"]".repeat(DEPTH_MAX + 1)}`],
     ["more levels than can be walked", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
