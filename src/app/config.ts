@@ -58,7 +58,7 @@ export const SETTINGS = {
   durability: oneOf(DURABILITIES)
     .default("full")
     .describe(
-      "`full`: what was recorded survives a power cut. `normal`: faster, and a power cut may lose the last moments.",
+      "`full`: what was recorded survives a power cut. `normal`: faster, and a power cut may lose about the last second; a crash of the program loses nothing.",
     ),
   grace: duration()
     .default(PROCESS_DEFAULTS.grace, formatDuration(PROCESS_DEFAULTS.grace))

@@ -27,7 +27,8 @@ const DELAY_MAX = 2 ** 31 - 1;
 /** How long what is done at leisure waits: counted from when the process was last woken, so longer than it is mostly awake. */
 const MOMENT = 3;
 
-export function systemClock(): Clock {
+/** With `keepsAlive` false the process ends although an alarm is still to ring: for what is seen to in another way by then. */
+export function systemClock({ keepsAlive = true }: { readonly keepsAlive?: boolean } = {}): Clock {
   let last = 0;
   let lastTick = ticks();
   const now = (): Instant => {
@@ -44,6 +45,7 @@ export function systemClock(): Clock {
       const arm = (): void => {
         const delay = Math.max(0, at - now());
         handle = setTimeout(ring, Math.min(delay, DELAY_MAX));
+        if (!keepsAlive) handle.unref();
       };
       // The platform may ring a moment early, and only half way when the wait is long.
       const ring = (): void => (now() < at ? arm() : then());

@@ -3,13 +3,14 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
+import type { Clock } from "../../effects/clock.ts";
 import { layBlank } from "./blank.ts";
 import { asUserError } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
 import { damaged } from "./sums.ts";
 
-/** `full`: a commit is on the disk before it is answered. `normal`: a power cut may lose the last moments, never mix them up. */
+/** `full`: a commit is on the disk before it is answered. `normal`: about a second later, so that a power cut may lose the last ones, never mix them up. */
 export const DURABILITIES = ["full", "normal"] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
@@ -24,6 +25,8 @@ export interface SqliteOptions {
   /** Which batches are written by a thread of their own. */
   readonly aside?: Aside;
   readonly durability?: Durability;
+  /** By which commits are brought to the disk that are not there when they are answered. */
+  readonly clock?: Pick<Clock, "now" | "at">;
   /** Pages of log after which it is folded back into the database, as soon as nobody waits for anything. */
   readonly foldAfter?: number;
   /** Commits after which a daybook is laid; 0: before the first. */

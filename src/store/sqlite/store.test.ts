@@ -28,6 +28,7 @@ storeConformance("sqlite store, with a daybook and written by its thread", () =>
   openSqliteStore(newFile(), { daybookAfter: 0, aside: ALWAYS }),
 );
 storeConformance("sqlite store, begun as a copy", () => openSqliteStore(newFile(), { blank }));
+storeConformance("sqlite store, synced a second later", () => openSqliteStore(newFile(), { durability: "normal" }));
 storeConformance("sqlite store in memory", () => openSqliteStore(":memory:"));
 
 const STALE = () => false;

@@ -2,6 +2,7 @@
 import { realpathSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
+import { systemClock } from "../../effects/clock.ts";
 import { err, ok } from "../../std/result.ts";
 import type { Store } from "../store.ts";
 import { Turns } from "../turns.ts";
@@ -13,6 +14,7 @@ import { forgetTaken } from "./daybook.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { LogRoom } from "./log-room.ts";
+import { LogSync } from "./log-sync.ts";
 import { userVersion } from "./migrate.ts";
 import { closeBook, hasUnposted, postBeside, postFile } from "./posting.ts";
 import { pruneRuns } from "./prune.ts";
@@ -77,6 +79,22 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
   /** Where SQLite has its log, too, whatever the file is called here. */
   const place = isFile ? realpathSync(file) : file;
   const room = target === undefined || !isFile ? undefined : new LogRoom(db, file, foldAfter);
+  /** Where commits are not on the disk when they are answered. The process does not stay for it: closing brings everything there. */
+  const log =
+    target === undefined || !isFile || durability === "full"
+      ? undefined
+      : new LogSync({
+          database: place,
+          clock: options.clock ?? systemClock({ keepsAlive: false }),
+          failed: (error) => {
+            failure ??= asUserError(error, file, "STORE_FAILED") as Error;
+          },
+        });
+  /** Nobody is told of more when what they were told before cannot be brought to the disk, and not before most of it is there. */
+  const mayAnswer = async (): Promise<void> => {
+    await log?.caughtUp();
+    if (failure !== undefined) throw failure;
+  };
   const turns = new Turns();
   /** There may be many rows, so that a table is whole is found out once. */
   const whole = new Set<Counted>();
@@ -100,7 +118,9 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     if (target === undefined) throw new UserError("STORE_FAILED", `${file}: it was opened for reading only`);
     if (failure !== undefined) throw failure;
     try {
-      return inTransaction(() => verb(target), "immediate", keeps);
+      const result = inTransaction(() => verb(target), "immediate", keeps);
+      if (keeps === undefined || keeps(result)) log?.wrote();
+      return result;
     } catch (error) {
       const told = asUserError(error, file, "STORE_FAILED");
       if (isOfDisk(error)) failure = told as Error;
@@ -160,12 +180,14 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     if (writer.busy) await writer.idle();
     if (!isFile) return writeNow(verb);
     bookkeeper.post();
-    return orForsake(() =>
+    const result = orForsake(() =>
       writeSynced((all) => {
         bookkeeper.count(all);
         return verb(all);
       }),
     );
+    if (log !== undefined) await mayAnswer();
+    return result;
   };
   /** What was committed stays so, whatever comes of this; but a disk that fails now is not asked again. */
   const keepRoom = (): void => {
@@ -210,6 +232,7 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       return true;
     });
     const answer = await writer.write(sheet);
+    if ("written" in answer && answer.written) log?.wrote();
     return turns.next(sheet.epoch, () => {
       if ("written" in answer) return answer.written;
       const told = errorOf(answer.failed);
@@ -249,6 +272,7 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
         const fit = bookkeeper.fit(batch);
         const isWritten = goesAside(sheet) ? await commitAside(sheet) : commitHere(sheet, fit);
         if (!isWritten) bookkeeper.forsake();
+        if (log !== undefined) await mayAnswer();
         return isWritten ? ok(undefined) : err("ownership-lost");
       } catch (error) {
         bookkeeper.forsake();
@@ -347,7 +371,11 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       if (failure === undefined) bookkeeper.close();
       else bookkeeper.forsake();
       room?.[Symbol.dispose]();
+      const known = failure;
+      // SQLite does it when it closes the file, but not while somebody else has it open.
+      if (log !== undefined) await log[Symbol.asyncDispose]();
       if (db.isOpen) db.close();
+      if (failure !== undefined && failure !== known) throw failure;
     },
   };
 }
