@@ -53,22 +53,35 @@ export function settingsTable(settings: Readonly<Record<string, unknown>>, versi
 }
 
 /** One goal for the middle and one for the slowest of a hundred, for each peer that took part and is not only shown. */
-export function belowEach(
-  what: string,
-  ours: string,
-  { latencies }: Latencies,
-  shown: readonly string[] = [],
-): readonly Goal[] {
-  const own = latencies[ours];
-  if (own === undefined || "skipped" in own) return [];
-  return Object.entries(latencies).flatMap(([name, each]) =>
-    name === ours || shown.includes(name) || "skipped" in each
-      ? []
-      : [
-          atMost(`${what}, p50: ${ours} ÷ ${name}`, round(own.p50 / each.p50), 1),
-          atMost(`${what}, p99: ${ours} ÷ ${name}`, round(own.p99 / each.p99), 1),
-        ],
-  );
+export const belowEach = (what: string, ours: string, all: Latencies, shown: readonly string[] = []): readonly Goal[] =>
+  Object.keys(all.latencies)
+    .filter((name) => name !== ours && !shown.includes(name))
+    .flatMap((name) => below(what, ours, name, all));
+
+/** The same beside one of them; `alike` says what both promise. */
+export const below = (what: string, ours: string, theirs: string, all: Latencies, alike = ""): readonly Goal[] =>
+  ratios(what, ours, theirs, all).map(({ ratio, value }) => atMost(`${ratio}${alike}`, value, 1));
+
+/** What is not alike is told all the same, and held against nothing. */
+export const ratioTable = (title: string, all: readonly Ratio[]): Table => ({
+  title,
+  head: ["", "value"],
+  rows: all.map(({ ratio, value }) => [ratio, value]),
+});
+
+export interface Ratio {
+  readonly ratio: string;
+  readonly value: number;
+}
+
+/** None where one of the two took no part. */
+export function ratios(what: string, ours: string, theirs: string, { latencies }: Latencies): readonly Ratio[] {
+  const [own, other] = [latencies[ours], latencies[theirs]];
+  if (own === undefined || other === undefined || "skipped" in own || "skipped" in other) return [];
+  return (["p50", "p99"] as const).map((part) => ({
+    ratio: `${what}, ${part}: ${ours} ÷ ${theirs}`,
+    value: round(own[part] / other[part]),
+  }));
 }
 
 const loads = ({ before, after }: Load): string => `load average ${before} before, ${after} after`;

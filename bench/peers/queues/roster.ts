@@ -32,7 +32,9 @@ const bullmq = (fsync: "everysec" | "always"): QueuePeer => ({
   graphs: true,
 });
 
-export const BULLMQ = [bullmq("everysec"), bullmq("always")];
+/** A power cut may take the last second of what it has answered with it. */
+export const BULLMQ_EVERYSEC = bullmq("everysec");
+export const BULLMQ = [BULLMQ_EVERYSEC, bullmq("always")];
 export const GRAPHILE: QueuePeer = {
   name: "graphile-worker",
   driver: "graphile-worker",
