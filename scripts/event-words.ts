@@ -87,7 +87,7 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
   drained: { meaning: "A drain is over; so many tasks were still out.", fields: ["of", "pool", "task", "remaining"] },
   voided: {
     meaning:
-      "The scheduler died while another claim named this task as `next`: an attempt may have been begun that was never written down. It was ended, and its number is not used again.",
+      "The scheduler died while another claim named this task as `next`: an attempt may have been begun that was never written down. It does not go on, and its number is not used again.",
     fields: [],
   },
   late_report_refused: {

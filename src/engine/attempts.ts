@@ -15,10 +15,9 @@ export type Report =
 export interface Begun {
   readonly run: Run;
   readonly task: Task;
-  readonly isTaken: boolean;
   /** The claim is made: it is the task's current one from now on. */
   take(): Live;
-  /** It cannot be. Kept when nothing of it is left. */
+  /** It cannot be: it is told at once to end. Kept when nothing of it is left. */
   end(): Promise<void>;
 }
 
@@ -72,7 +71,7 @@ export class Attempts {
     if (this.#ahead.has(task)) return;
     const attempt = this.#nextOf(run, task);
     this.#ahead.set(task, attempt);
-    this.#deps.executor.prepare?.(attempt);
+    this.#deps.executor.prepare?.(attempt, true);
   }
 
   /** It is not to be claimed soon after all, or has become something else. */
@@ -122,15 +121,7 @@ export class Attempts {
       handle.stop({ kind: "shutdown" }, millis(0));
       await handle.outcome;
     };
-    return {
-      run,
-      task,
-      take,
-      end,
-      get isTaken() {
-        return live !== undefined;
-      },
-    };
+    return { run, task, take, end };
   }
 
   /** Takes over what an earlier scheduler started. False when nothing of it is left. */

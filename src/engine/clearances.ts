@@ -1,7 +1,7 @@
 /**
  * Who may be begun before their own claim is durable. To wait for the commit between the end of a task and the beginning of the next is what
  * short tasks spend most of their time on; so a claim says, when it is written, which task may be begun early as long as it is on record. If
- * the scheduler dies in between, the next one finds that on record, ends what was begun, and does not use the number of that claim again.
+ * the scheduler dies in between, the next one finds that on record, and goes on with what was begun, or ends it and does not use that number.
  */
 import type { Dispatcher } from "../decide/dispatcher.ts";
 import { foresee } from "../decide/foresee.ts";

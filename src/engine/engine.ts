@@ -135,28 +135,28 @@ export class Engine {
     for (const no of nos) taken.push(await this.#takeUp(no));
     await this.#recallBreakers(taken);
     // What was begun and cannot be gone on with must be gone before its task is given out again.
-    const begun = taken.flatMap((each) => each.begun);
-    if (begun.length === 0) return this.#admit(taken, begun);
+    if (taken.every(({ begun }) => begun.length === 0)) return this.#admit(taken, []);
     return this.#floor.withheld(async () => {
-      const runs = await this.#admit(taken, begun);
-      for (const each of begun) if (!each.isTaken) await each.end();
+      const ends: Promise<void>[] = [];
+      const runs = await this.#admit(taken, ends);
+      await Promise.all(ends);
       return runs;
     });
   }
 
-  #admit(taken: readonly Taken[], begun: readonly Begun[]): Promise<readonly Run[]> {
+  /** What is told to end is told so before its number is void: should we die, nobody would look for it any more. */
+  #admit(taken: readonly Taken[], ends: Promise<void>[]): Promise<readonly Run[]> {
     return this.#floor.durably((turn) => {
       // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
       for (const { run, history } of taken) {
         this.#floor.pools.admit(run, history);
         this.#floor.watch(run);
       }
-      for (const { run, lost, unwritten } of taken) {
+      for (const { run, lost, unwritten, begun } of taken) {
         if (run.status.state !== "finished") this.#reopen(turn, run);
         for (const task of lost) loseAtRestart(turn, run, task);
-        const goesOn = (task: Task): boolean =>
-          begun.some((each) => each.task === task && this.#floor.handOut.takeOver(turn, each));
-        for (const task of unwritten) if (!goesOn(task)) voidClaim(turn, run, task);
+        for (const each of begun) if (!this.#floor.handOut.takeOver(turn, each)) ends.push(each.end());
+        for (const task of unwritten) voidClaim(turn, run, task);
       }
       // Sessions keep what they hold. While nobody listened they could not say that they live, so they have a whole span to.
       this.#floor.forgive(turn);
@@ -263,6 +263,7 @@ export class Engine {
     const lost: Task[] = [];
     for (const task of held) if (!(await this.#adopt(run, task))) lost.push(task);
     const begun: Begun[] = [];
+    // How those that hold something have ended is heard before anything else is: nothing here waits for more than is known already.
     for (const task of unwritten) {
       const found = await this.#floor.attempts.begun(run, task);
       if (found !== undefined) begun.push(found);

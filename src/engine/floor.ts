@@ -1,6 +1,6 @@
 /**
- * One turn after the other: takes what came in, decides, commits, and only then acts. Nothing runs and nobody is told before the store
- * has it. While the store is at work the next turns are taken already; what they bring is written together, when it is done.
+ * One turn after the other: takes what came in, decides, commits, and only then acts. Nobody is told of anything before the store has it, and
+ * nothing runs of which the store does not know that it may. While the store is at work the next turns are taken already; what they bring is written together, when it is done.
  */
 import { Deadlines } from "../decide/deadlines.ts";
 import type { Dispatcher } from "../decide/dispatcher.ts";
@@ -88,8 +88,8 @@ export class Floor {
     this.#ttl = options.leaseTtl ?? LEASE_TTL;
     this.#heartbeat = options.heartbeat ?? HEARTBEAT_INTERVAL;
     this.pools = new Pools(options, this.world);
-    const { policy = "auto" } = options;
-    this.#lookAhead = new LookAhead({ dispatcher: this.dispatcher, policy, now: () => clock.now() });
+    const [{ policy = "auto" }, { dispatcher }] = [options, this];
+    this.#lookAhead = new LookAhead({ dispatcher, policy, now: () => clock.now() });
     this.#journal = new Journal(this.world, (change) => this.#observe(change));
     this.#deadlines = new Deadlines((_, task) => nextDeadline(task, this.#lookout.signs(task), this.#patience));
     this.attempts = new Attempts({
@@ -98,13 +98,8 @@ export class Floor {
       attemptOf: deps.attemptOf,
       report: (run, task, fence, report) => this.take((turn) => settleReport(turn, run, task, fence, report)),
     });
-    this.handOut = new HandOut({
-      dispatcher: this.dispatcher,
-      attempts: this.attempts,
-      outbox: this.#outbox,
-      ttl: this.#ttl,
-      isEager: deps.executor.isEager === true,
-    });
+    const { isEager = false } = deps.executor;
+    this.handOut = new HandOut({ dispatcher, attempts: this.attempts, outbox: this.#outbox, ttl: this.#ttl, isEager });
     const watch = (run: Run, task: Task) => this.#deadlines.watch(run, task);
     this.histories = new Histories(deps.store);
     this.roll = new Roll(this.world, this.pools);
@@ -229,10 +224,12 @@ export class Floor {
   /** Gives nothing out until this is done. */
   async withheld<T>(what: () => Promise<T>): Promise<T> {
     this.#withholding = true;
-    const done = await what();
-    this.#withholding = false;
-    for (const run of this.world.runs.values()) this.touch(run);
-    return done;
+    try {
+      return await what();
+    } finally {
+      this.#withholding = false;
+      for (const run of this.world.runs.values()) this.touch(run);
+    }
   }
 
   /** Has an attempt stopped once the turn is durable. A hard limit leaves no grace. */
@@ -287,6 +284,10 @@ export class Floor {
     this.#recorder.write();
   }
 
+  get #gives(): boolean {
+    return this.#dispatching && !this.#withholding;
+  }
+
   get #isPending(): boolean {
     return this.#inbox.length > 0 || this.#touched.size > 0 || this.#hasMore;
   }
@@ -314,10 +315,9 @@ export class Floor {
     this.#feelPressure();
     this.#deadlines.due(turn.now, (run, task) => this.#lookout.look(turn, run, task));
     this.#settleEnds(turn);
-    const gives = this.#dispatching && !this.#withholding;
-    this.#hasMore = gives && !this.#dispatch(turn);
+    this.#hasMore = this.#gives && !this.#dispatch(turn);
     this.handOut.settle();
-    for (const run of this.#touched) this.#verdicts.judge(turn.now, run, gives);
+    for (const run of this.#touched) this.#verdicts.judge(turn.now, run, this.#gives);
     this.#touched = new Set();
   }
 
@@ -389,7 +389,7 @@ export class Floor {
       this.#lazySince && later(this.#lazySince, LAZY_MAX),
       this.#keepAt,
       this.#deadlines.next(),
-      this.#dispatching ? this.pools.nextWake(now) : undefined,
+      this.#gives ? this.pools.nextWake(now) : undefined,
     );
     return this.#due;
   }

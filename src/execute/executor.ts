@@ -46,8 +46,11 @@ export interface Handle {
 export interface Executor extends AsyncDisposable {
   /** To begin takes so long that it is worth doing beside the commit of the claim, where the store knows already that it may be done. */
   readonly isEager?: boolean;
-  /** Told before it is certain that the attempt may be made: does what can be done ahead of `start`, which follows, or `forgo`, or neither. */
-  prepare?(attempt: Attempt): void;
+  /**
+   * Told before it is certain that the attempt may be made: does what can be done before `start`, which follows, or `forgo`, or neither. With
+   * `ahead` others run until then, and may change what it will find.
+   */
+  prepare?(attempt: Attempt, ahead?: boolean): void;
   /** What was prepared is not going to be started. */
   forgo?(attempt: Attempt): void;
   start(attempt: Attempt, watch: Watch): Handle;

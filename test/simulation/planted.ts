@@ -52,11 +52,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "if (over.has(live.task)) this.drop(next);",
     "if (over.has(live.task)) continue;",
   ),
-  "what was begun early is left alone at a restart": bug(
-    "engine/engine.ts",
-    "for (const each of begun) if (!each.isTaken) await each.end();",
-    "",
-  ),
+  "what was begun early is left alone at a restart": bug("engine/engine.ts", "ends.push(each.end());", "{}"),
   "what was begun early is not looked for at a restart": bug(
     "engine/engine.ts",
     "if (found !== undefined) begun.push(found);",

@@ -10,7 +10,7 @@ import { claimIdentity, errorsFile, forgetSpawner, prepareDirectory, type StateI
 import { type Inheritance, inherit } from "./inherit.ts";
 import { canFork, launchForker, launchSpawner } from "./launcher.ts";
 import type { Link } from "./link.ts";
-import { attemptKey, sight } from "./marks.ts";
+import { attemptKey, type Sighting, sight } from "./marks.ts";
 import type { Hello, Start } from "./messages.ts";
 import { PROCESS_DEFAULTS, type ProcessOptions } from "./options.ts";
 import { isStranded, rescue, type Stranded } from "./rescue.ts";
@@ -54,6 +54,7 @@ class ProcessExecutor implements Executor {
   #starts = 0;
   #inheritance: Promise<Inheritance> | undefined;
   #swept = false;
+  #sighting: Sighting | undefined;
   readonly #rescues = new Set<Promise<void>>();
   #disposed: Promise<void> | undefined;
 
@@ -100,7 +101,7 @@ class ProcessExecutor implements Executor {
   }
 
   /** Secrets are fetched only once they are needed, so what has any is not prepared. */
-  prepare(attempt: Attempt): void {
+  prepare(attempt: Attempt, ahead = false): void {
     const link = this.#crew[0];
     if (this.#disposed !== undefined || link?.prepare === undefined || !link.open) return;
     const wanted = taskEnvironment(attempt.env, this.#environment);
@@ -108,7 +109,7 @@ class ProcessExecutor implements Executor {
     const key = attemptKey(attempt.run, attempt.task, attempt.fence);
     const order = this.#order(key, attempt, wanted.value.env, []);
     this.#prepared.set(key, order);
-    link.prepare(order);
+    link.prepare(order, ahead);
   }
 
   forgo(attempt: Attempt): void {
@@ -126,7 +127,9 @@ class ProcessExecutor implements Executor {
       bound.settle(ended.outcome);
       return bound;
     }
-    if (!isStranded({ key: bound.key, process }, this.#identity.stateId)) return undefined;
+    // Looked for once for all that are asked for: nobody starts anything meanwhile.
+    this.#sighting ??= sight(this.#identity.stateId);
+    if (!isStranded({ key: bound.key, process }, this.#sighting)) return undefined;
     bound.started(process);
     this.#rescue([bound], "its spawner was gone");
     return bound;
@@ -134,6 +137,7 @@ class ProcessExecutor implements Executor {
 
   async sweep(): Promise<number> {
     const inheritance = await this.#inherit();
+    this.#sighting = undefined;
     const left: Bound[] = [];
     for (const link of inheritance.links) {
       for (const key of [...link.unclaimed.keys()]) {

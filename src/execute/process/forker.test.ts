@@ -230,6 +230,29 @@ test("one that is given up leaves nothing behind, and can be asked for again", a
   expect(readFileSync(logOf("given-up"), "utf8")).toBe("ran\n");
 });
 
+test("one that is got ready ahead runs what its name stands for when it goes", async () => {
+  const [early, late] = ["early", "late"].map((name) => join(dir, name)) as [string, string];
+  const put = (folder: string, word: string): void => {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "tool"), `#!/bin/sh\necho ${word}\n`);
+    chmodSync(join(folder, "tool"), 0o700);
+  };
+  put(late, "old");
+  const env = { PATH: `${early}:${late}:${process.env["PATH"]}` };
+  await start("true").outcome;
+  for (const [fence, expected] of [
+    [2, "old\n"],
+    [3, "new\n"],
+  ] as const) {
+    const attempt = shell(dir, "", { command: { argv: ["tool"] }, env, log: logOf(`ahead-${fence}`), fence });
+    executor.prepare?.(attempt, true);
+    await eventually(() => expect(childrenOf(theForker())).toHaveLength(2));
+    if (expected === "new\n") put(early, "new");
+    expect(await executor.start(attempt, told()).outcome).toMatchObject({ kind: "success" });
+    expect(readFileSync(attempt.log, "utf8")).toBe(expected);
+  }
+});
+
 test("more can be prepared than the forker and its twin can say to each other at once", async () => {
   await start("true").outcome;
   const attempts = Array.from({ length: 320 }, (_, index) =>

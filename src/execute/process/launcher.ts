@@ -117,7 +117,7 @@ export function launchForker({ directory, id, identity, hello, perl, lost }: Lau
   const [here, there] = withinProgram<FromSpawner, ToSpawner>();
   spawner.accept(there, "self");
   const link = new Link(id, here, hello, lost);
-  link.prepare = (order) => spawner.prepare(order);
+  link.prepare = (order, ahead) => spawner.prepare(order, ahead);
   link.forgo = (key) => spawner.forgo(key);
   return link;
 }

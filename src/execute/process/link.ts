@@ -18,7 +18,7 @@ export class Link {
   /** Kept when the talk is over. */
   readonly closed: Promise<void>;
   /** Gets an attempt ready that may be started or not, where that makes starting it quicker. */
-  prepare: ((order: Start) => void) | undefined;
+  prepare: ((order: Start, ahead: boolean) => void) | undefined;
   /** What was got ready there is not going to be started. */
   forgo: ((key: string) => void) | undefined;
   /** Running there without anybody here who asked for it: left by an earlier scheduler. */

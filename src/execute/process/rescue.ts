@@ -4,7 +4,7 @@ import { instant, type Millis, millis } from "../../domain/time.ts";
 import { type Clock, sleep } from "../../effects/clock.ts";
 import { isAlive, processStat } from "../../effects/host.ts";
 import { endProcesses, livingGroups, type Remains } from "./ending.ts";
-import { sight } from "./marks.ts";
+import { type Sighting, sight } from "./marks.ts";
 
 export interface Stranded {
   readonly key: string;
@@ -37,8 +37,8 @@ export async function rescue(
 }
 
 /** Whether anything of an attempt still runs. */
-export const isStranded = (stranded: Stranded, stateId: string): boolean =>
-  (stranded.process !== undefined && isAlive(stranded.process)) || sight(stateId).has(stranded.key);
+export const isStranded = ({ process, key }: Stranded, seen: Sighting): boolean =>
+  (process !== undefined && isAlive(process)) || seen.has(key);
 
 function remains(stranded: readonly Stranded[], groups: readonly number[], stateId: string): Remains {
   const seen = sight(stateId);

@@ -367,11 +367,11 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       });
     },
     async [Symbol.asyncDispose]() {
+      const known = failure;
       if (writer.isThere) await writer[Symbol.asyncDispose]();
       if (failure === undefined) bookkeeper.close();
       else bookkeeper.forsake();
       room?.[Symbol.dispose]();
-      const known = failure;
       // SQLite does it when it closes the file, but not while somebody else has it open.
       if (log !== undefined) await log[Symbol.asyncDispose]();
       if (db.isOpen) db.close();

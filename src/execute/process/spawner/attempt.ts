@@ -83,8 +83,8 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   }
 
   /** May be followed by `begin`, which then has less to do. */
-  prepare(): void {
-    this.#prepared = this.#around.forker.prepare(this.#launchOrder(this.order.command), this);
+  prepare(ahead: boolean): void {
+    this.#prepared = this.#around.forker.prepare(this.#launchOrder(this.order.command), this, ahead);
     this.#launched = this.#prepared;
   }
 
@@ -101,7 +101,8 @@ export class LiveAttempt implements Sampled, LaunchWatch {
 
   /** Goes on with what a predecessor began. */
   inherit(kept: Kept, { startedAtMs, verifying }: Keepsake): void {
-    this.#startedAt = onOwnScale(startedAtMs);
+    // What was written down beforehand may be older: it was got ready, and went later.
+    this.#startedAt = onOwnScale(verifying === undefined ? kept.sinceMs : startedAtMs);
     this.#verifying = verifying !== undefined;
     this.process = verifying === undefined ? kept.process : verifying.process;
     this.#cpuMs = verifying?.cpuMs;

@@ -70,8 +70,8 @@ export interface Kept extends Pick<Launched, "note"> {
 
 export interface Forker {
   launch(order: LaunchOrder, watch: LaunchWatch): Launched;
-  /** Does all that can be done before it is certain that the process may run; nothing is told before `go`. */
-  prepare(order: LaunchOrder, watch: LaunchWatch): Launched;
+  /** Does all that can be done before it is certain that the process may run; nothing is told before `go`. `ahead`: others run before that. */
+  prepare(order: LaunchOrder, watch: LaunchWatch, ahead: boolean): Launched;
   /** Calls `then` as soon as it is certain that what is asked for can be done. */
   whenReady(then: () => void): void;
   /** Nothing more will be asked for, and nothing runs. */

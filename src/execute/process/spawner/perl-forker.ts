@@ -75,13 +75,13 @@ export class PerlForker implements Forker {
   }
 
   /** Said at once: what follows may keep this program busy, and the forker should not wait for that. */
-  prepare(order: LaunchOrder, watch: LaunchWatch): Launched {
-    const prepared = this.#start("ready", order, watch);
+  prepare(order: LaunchOrder, watch: LaunchWatch, ahead: boolean): Launched {
+    const prepared = this.#start(ahead ? "ahead" : "ready", order, watch);
     this.#flush();
     return prepared;
   }
 
-  #start(verb: "run" | "ready", order: LaunchOrder, watch: LaunchWatch): Launched {
+  #start(verb: "run" | "ready" | "ahead", order: LaunchOrder, watch: LaunchWatch): Launched {
     const id = String(++this.#ids);
     const argv = argvOf(order);
     const { cwd, log, nice, env } = order;

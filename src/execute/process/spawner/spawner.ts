@@ -83,10 +83,10 @@ export class Spawner implements Surroundings {
   }
 
   /** Gets an attempt ready that may be started or not. */
-  prepare(order: Start): void {
+  prepare(order: Start, ahead: boolean): void {
     const attempt = this.#attempt(order);
     this.#prepared.set(order.key, attempt);
-    attempt.prepare();
+    attempt.prepare(ahead);
   }
 
   /** It is not going to be started. */
