@@ -163,7 +163,7 @@ sub obey {
   my ($verb, $id, $rest) = split /\0/, $_[0], 3;
   if ($verb eq 'run') { make_ready($id, $rest, 0); go($id) }
   elsif ($verb eq 'ready') { make_ready($id, $rest, 1) }
-  elsif ($verb eq 'ahead') { make_ready_ahead($id, $rest) }
+  elsif ($verb eq 'ahead') { make_ready($id, $rest, 1, 1) }
   elsif ($verb eq 'go') { go($id) }
   elsif ($verb eq 'drop') { drop($id) }
   elsif ($verb eq 'note') { $starts{$id}{note} = $rest if $starts{$id} }
@@ -175,7 +175,7 @@ sub obey {
 
 # One that is to wait becomes another program when `go` says so, and ends when we do.
 sub make_ready {
-  my ($id, $order, $waits) = @_;
+  my ($id, $order, $waits, $ahead) = @_;
   my ($keepsake, $nice, $cwd, $log, $count, @variables) = split /\0/, $order, -1;
   my @command = splice @variables, 0, $count;
   # It is gone on with, and not taken back.
@@ -184,20 +184,18 @@ sub make_ready {
   my $start = ask_twin($waits, $nice, $log, $cwd, \@command, \@variables);
   @$start{qw(log keepsake)} = ($log, $keepsake);
   $ready{$id} = $start;
+  return unless $ahead && $command[0] !~ m{/};
+  # Others run before it may go, and one of them may put another program under its name: where that is, is asked again then.
+  my @path = grep { /^PATH=/ } @variables;
+  $start->{again} = [$order, $command[0], \@path, file_of($command[0], \@path)];
 }
 
-# Others run before it may go, and one of them may put another program under the name that it is to run: it is looked for again then.
-sub make_ready_ahead {
-  my ($id, $order) = @_;
-  make_ready($id, $order, 1);
-  $ready{$id}{again} = [$order, file_in($order)];
-}
-
-# Where the program of an order is by now.
-sub file_in {
-  my (undef, undef, undef, undef, $count, @variables) = split /\0/, $_[0], -1;
-  my ($command) = splice @variables, 0, $count;
-  return file_of($command, \@variables);
+# One that is another program by now is made ready anew.
+sub look_again {
+  my ($id, $order, $command, $path, $file) = @_;
+  return if file_of($command, $path) eq $file;
+  drop($id);
+  make_ready($id, $order, 0);
 }
 
 # The answer is not waited for: there is other work until it is needed.
@@ -238,13 +236,9 @@ sub take_answer {
 
 sub go {
   my ($id) = @_;
-  my $start = $ready{$id} or return;
-  if ($start->{again} && $start->{again}[1] ne file_in($start->{again}[0])) {
-    drop($id);
-    make_ready($id, $start->{again}[0], 0);
-    $start = $ready{$id};
-  }
-  delete $ready{$id};
+  return unless $ready{$id};
+  look_again($id, @{ $ready{$id}{again} }) if $ready{$id}{again};
+  my $start = delete $ready{$id};
   hear_twin() until $start->{told};
   return say_line('failed', $id, @{ $start->{failed} }) if $start->{failed};
   kill 'USR1', $start->{pid} if $start->{waits};
