@@ -99,9 +99,14 @@ describe("a scheduler that dies before the claim of what it has begun is written
     const [first, begun] = rig.machine.processes;
     // Nobody knows any more that what it needs was done.
     rig.machine.lose(first as Process);
+    rig.store.close();
     const resumed = rig.engine.resume(before.no);
     await rig.clock.settle();
+    // Before it is written that its number is void: from then on nobody would look for it.
+    expect(rig.store.waiting).toHaveLength(1);
     expect(begun?.stops).toEqual([{ reason: { kind: "shutdown" }, grace: millis(0) }]);
+    rig.store.open();
+    await rig.clock.settle();
     expect(begunOn(rig)).toEqual(["a#1", "b#1"]);
     begun?.obeys();
     const run = await rig.promised(resumed);
