@@ -65,7 +65,7 @@ test("for people every event is one line", () => {
        10  12:00:08  a                     failed: hard time-out, after 2 attempts
        11  12:00:08  b                     skipped, because a did not succeed
        12  12:00:08  gated                 approved, asked by ada
-       13  12:00:08  gated                 claim 1 may have been begun and was lost: its number is not used again
+       13  12:00:08  gated                 claim 1 is void: the scheduler died when it could have been begun
        14  12:00:08  gated                 claimed by local/1 (attempt 2, waited 0s)
        15  12:00:08  gated                 given back: the scheduler was restarted
        16  12:00:08  gated                 claimed by local/1 (attempt 3, waited 0s)

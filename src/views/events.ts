@@ -243,8 +243,8 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
       return { text: `waits: ${waitPhrase(event.wait, event.at)}`, tone: "quiet" };
     case "voided":
       return {
-        text: `claim ${event.attempt} may have been begun and was lost: its number is not used again`,
-        tone: "warn",
+        text: `claim ${event.attempt} is void: the scheduler died when it could have been begun`,
+        tone: "quiet",
       };
     case "late_report_refused":
       return { text: `report "${event.reported}" refused: fence ${event.fence} is not the current one`, tone: "warn" };
