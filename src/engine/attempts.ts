@@ -57,12 +57,13 @@ export class Attempts {
     return this.#lastMs < SHORT_MS;
   }
 
-  /** It was claimed. What can be done ahead is done while that is being made durable. */
-  prepare(run: Run, task: Task): Live {
+  /** It was claimed. What can be done ahead is done while that is being made durable; nothing is where it begins at once. */
+  enter(run: Run, task: Task, begins: boolean): Live {
     const ahead = this.#ahead.get(task);
     this.#ahead.delete(task);
     const live = this.#enter(run, task, ahead);
-    if (ahead === undefined) this.#deps.executor.prepare?.(live.attempt);
+    if (begins) this.#begin(live);
+    else if (ahead === undefined) this.#deps.executor.prepare?.(live.attempt);
     return live;
   }
 
@@ -90,14 +91,7 @@ export class Attempts {
   /** The claim is durable. Where another has taken its place meanwhile, it is not begun any more. */
   start(live: Live): void {
     live.isWritten = true;
-    if (this.#live.get(live.task) === live && live.handle === undefined) this.begin(live);
-  }
-
-  /** Before the claim itself is durable this may be done only where another that is says so. */
-  begin(live: Live): void {
-    live.progressAt = this.#deps.now();
-    live.handle = this.#deps.executor.start(live.attempt, live);
-    this.#follow(live);
+    if (this.#live.get(live.task) === live && live.handle === undefined) this.#begin(live);
   }
 
   /** What an earlier scheduler has begun of the task's next claim, before that was written down. Nothing when it has not. */
@@ -149,6 +143,12 @@ export class Attempts {
   silenceReported(task: Task): void {
     const live = this.#live.get(task);
     if (live !== undefined) live.silenceReported = true;
+  }
+
+  #begin(live: Live): void {
+    live.progressAt = this.#deps.now();
+    live.handle = this.#deps.executor.start(live.attempt, live);
+    this.#follow(live);
   }
 
   #nextOf(run: Run, task: Task): Attempt {

@@ -35,8 +35,7 @@ export class HandOut {
     const mayBegin = this.#clearances?.has(task) === true;
     const next = this.#clearances?.after(run, task);
     this.#record(turn, assignment, next);
-    const live = attempts.prepare(run, task);
-    if (mayBegin) attempts.begin(live);
+    const live = attempts.enter(run, task, mayBegin);
     outbox.start(live);
     this.#clearances?.give(run, task, next, live);
   }

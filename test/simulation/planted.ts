@@ -39,8 +39,8 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "processes are started before the commit": bug(
     "engine/hand-out.ts",
-    "if (mayBegin) attempts.begin(live);",
-    "attempts.begin(live);",
+    "attempts.enter(run, task, mayBegin)",
+    "attempts.enter(run, task, true)",
   ),
   "a task is begun on the word of a claim that is not written": bug(
     "engine/clearances.ts",

@@ -71,14 +71,18 @@ export class PerlForker implements Forker {
   }
 
   launch(order: LaunchOrder, watch: LaunchWatch): Launched {
-    return this.#start("run", order, watch);
+    return this.#sayAtOnce(() => this.#start("run", order, watch));
   }
 
-  /** Said at once: what follows may keep this program busy, and the forker should not wait for that. */
   prepare(order: LaunchOrder, watch: LaunchWatch, ahead: boolean): Launched {
-    const prepared = this.#start(ahead ? "ahead" : "ready", order, watch);
+    return this.#sayAtOnce(() => this.#start(ahead ? "ahead" : "ready", order, watch));
+  }
+
+  /** What follows may keep this program busy, and the forker should not wait for that. */
+  #sayAtOnce<T>(say: () => T): T {
+    const said = say();
     this.#flush();
-    return prepared;
+    return said;
   }
 
   #start(verb: "run" | "ready" | "ahead", order: LaunchOrder, watch: LaunchWatch): Launched {
@@ -95,13 +99,8 @@ export class PerlForker implements Forker {
     }
     this.#starts.set(id, { watch, order });
     this.#order(`${verb}\0${id}\0${fields.join("\0")}`);
-    return { note: (text) => this.#note(id, text), go: () => this.#go(id), drop: () => this.#drop(id) };
-  }
-
-  /** At once, as above. */
-  #go(id: string): void {
-    this.#order(`go\0${id}`);
-    this.#flush();
+    const go = (): void => this.#sayAtOnce(() => this.#order(`go\0${id}`));
+    return { note: (text) => this.#note(id, text), go, drop: () => this.#drop(id) };
   }
 
   #drop(id: string): void {
