@@ -185,15 +185,20 @@ sub make_ready {
   @$start{qw(log keepsake)} = ($log, $keepsake);
   $ready{$id} = $start;
   return unless $ahead && $command[0] !~ m{/};
-  # Others run before it may go, and one of them may put another program under its name: where that is, is asked again then.
-  my @path = grep { /^PATH=/ } @variables;
-  $start->{again} = [$order, $command[0], \@path, file_of($command[0], \@path)];
+  # Others run before it may go, and one of them may put another program of that name where it is looked for first.
+  my ($path) = grep { /^PATH=/ } @variables;
+  my @first;
+  for (split /:/, substr($path // '', 5), -1) {
+    last if !m{^/} || -e "$_/$command[0]";
+    push @first, "$_/$command[0]";
+  }
+  $start->{first} = [$order, @first] if @first;
 }
 
 # One that is another program by now is made ready anew.
 sub look_again {
-  my ($id, $order, $command, $path, $file) = @_;
-  return if file_of($command, $path) eq $file;
+  my ($id, $order, @first) = @_;
+  return unless grep { -e } @first;
   drop($id);
   make_ready($id, $order, 0);
 }
@@ -237,7 +242,7 @@ sub take_answer {
 sub go {
   my ($id) = @_;
   return unless $ready{$id};
-  look_again($id, @{ $ready{$id}{again} }) if $ready{$id}{again};
+  look_again($id, @{ $ready{$id}{first} }) if $ready{$id}{first};
   my $start = delete $ready{$id};
   hear_twin() until $start->{told};
   return say_line('failed', $id, @{ $start->{failed} }) if $start->{failed};
