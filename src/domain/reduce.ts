@@ -198,6 +198,7 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
       return stay(run, task, changes, event);
     case "voided":
       invariant(!isHeld(task.status), `${task.spec.id} is not held by anybody`);
+      invariant(event.attempt === task.attempt + 1, `${task.spec.id}: claim ${event.attempt} follows ${task.attempt}`);
       task.attempt = event.attempt;
       return;
     case "silent":

@@ -12,7 +12,8 @@ export async function readSource(text: string, file: string): Promise<Result<Sou
   if (text.trim() === "") return err([{ code: "PLAN_EMPTY", message: "The plan is empty.", spot: { offset: 0 } }]);
   if (isJson || /^\s*\{/.test(text)) {
     const plain = readPlainJson(text);
-    if (plain !== undefined) return ok(plainSource(text, plain.value));
+    if (plain !== undefined)
+      return ok(soundSource(plain.value, taskKeysOf(plain.value), (places) => void scanJson(text, { places })));
     const scan = scanJson(text);
     if (scan.fault === undefined) return ok(jsonSource(text, scan));
     if (isJson) return err([scan.fault]);
@@ -24,14 +25,13 @@ export async function readSource(text: string, file: string): Promise<Result<Sou
   return readFullYaml(text);
 }
 
-const plainSource = (text: string, value: unknown): Source => ({
+/** Nothing is wrong with the text. */
+const soundSource = (value: unknown, taskKeys: readonly string[], locate: Source["locate"]): Source => ({
   value,
-  taskKeys: taskKeysOf(value),
+  taskKeys,
   findings: [],
   duplicates: [],
-  locate: (places) => {
-    scanJson(text, { places });
-  },
+  locate,
 });
 
 function jsonSource(text: string, scan: JsonScan): Source {
@@ -51,14 +51,5 @@ function jsonSource(text: string, scan: JsonScan): Source {
   };
 }
 
-function fastSource(text: string, { value, orders }: FastYaml): Source {
-  return {
-    value,
-    taskKeys: taskKeysOf(value, orders),
-    findings: [],
-    duplicates: [],
-    locate: (places) => {
-      readFastYaml(text, places);
-    },
-  };
-}
+const fastSource = (text: string, { value, orders }: FastYaml): Source =>
+  soundSource(value, taskKeysOf(value, orders), (places) => void readFastYaml(text, places));
