@@ -93,9 +93,9 @@ test("whoever waits is in the order in which they are behind, whatever has happe
           const [mine, theirs] = [plain.at(key, now), plain.at(other, now)];
           if (mine && theirs) mine.party.served += Math.max(0, theirs.position - mine.position);
         }
-        if (kind === "leave") {
+        if (kind === "leave" && party.queued === 0 && party.out.length === 0) {
           shares.leave(key);
-          plain.last = Math.max(plain.last, party.served);
+          plain.rest(key);
           plain.parties.delete(key);
         }
         expect([...shares.order(at)]).toEqual(plain.order(now));

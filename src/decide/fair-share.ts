@@ -4,6 +4,7 @@
  */
 import { type Instant, instant, type Millis } from "../domain/time.ts";
 import { Heap, type Placed } from "../std/heap.ts";
+import { invariant } from "../std/invariant.ts";
 
 interface Party<Key> extends Placed {
   readonly key: Key;
@@ -54,14 +55,13 @@ export class FairShare<Key> {
     this.#parties.set(key, { key, order, weight, served: 0, at, out: 0, running: 0, queued: 0, place: -1 });
   }
 
+  /** To be called when nothing of it waits or runs any more. */
   leave(key: Key): void {
     const party = this.#parties.get(key);
     if (party === undefined) return;
-    this.#last = Math.max(this.#last, party.served);
+    invariant(party.queued === 0 && party.out === 0, "whoever leaves has nothing left to share for");
+    this.#remember(party);
     this.#parties.delete(key);
-    this.#queued -= party.queued;
-    this.#resting.remove(party);
-    this.#working.delete(party);
   }
 
   /** One more task waits. Who had nothing to wait for starts no further behind than the others are: no hoarded credit. */
