@@ -4,12 +4,13 @@
  *
  * What every look takes (`rota status`) is one file, and what `rota run` needs besides that before its first task is another: whoever only
  * looks should not wait for a scheduler to be read. What other commands need stays beside them, and is loaded when asked for.
+ *
+ * The way there is no ES module, because before Node runs the first of these it loads what finds and links them, which takes 3 ms.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const ENTRIES = ["program", "kept"];
 /** What `rota status` takes. */
 const AT_A_LOOK = ["cli/program.js", "cli/commands.js", "cli/status.js"];
 /** Loaded one after the other by `rota run`, on the way to its first task. */
@@ -25,14 +26,17 @@ const AT_START = [
 ];
 
 const dist = resolve(process.argv[2] ?? "dist");
-/** Gives out what nearly every start needs, as it was compiled: see `keep.mjs`, which is called after this. It stays where it is. */
-const KEEPER = join(dist, "cli/kept.js");
-const { PARTS } = await import(pathToFileURL(KEEPER).href);
+/** Gives out what nearly every start needs, as it was compiled: see `keep.mjs`, which is called after this. */
+const keeper = await import(pathToFileURL(join(dist, "cli/kept.js")).href);
+const { PARTS } = keeper;
 const { rolldown } = await import("rolldown");
+/** Less to read; names stay, so that what is reported can be found. */
+const minify = { compress: false, mangle: false, codegen: { removeWhitespace: true } };
+const entrance = await bundleEntrance();
 const atALook = reachable(AT_A_LOOK.map((path) => join(dist, path)));
 const atStart = reachable(AT_START.map((path) => join(dist, path)));
 const bundle = await rolldown({
-  input: Object.fromEntries(ENTRIES.map((name) => [name, join(dist, "cli", `${name}.js`)])),
+  input: { program: join(dist, "cli/program.js") },
   platform: "node",
   // What is not ours is found by its name, as before.
   external: [/^node:/, /^[a-z@]/],
@@ -44,8 +48,7 @@ const { output } = await bundle.generate({
   format: "esm",
   entryFileNames: "[name].js",
   chunkFileNames: "bundle/[name].js",
-  // Less to read; names stay, so that what is reported can be found.
-  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+  minify,
   codeSplitting: {
     groups: [
       { name: "look", priority: 2, test: (id) => atALook.has(id) },
@@ -57,10 +60,27 @@ const written = new Map(output.map(({ fileName, code }) => [fileName, code]));
 /** What main.js calls, by the names that the first part exports it under. */
 const outside = pairs(/\bimport\{([^}]*)\}from"\.\/bundle\/look\.js"/.exec(written.get("program.js"))[1]);
 // Written only now: the modules that are replaced were read until here.
-for (const [fileName, code] of output.flatMap(filesOf)) {
+for (const [fileName, code] of [...output.flatMap(filesOf), ...entrance]) {
   const path = join(dist, "cli", fileName);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, code);
+}
+
+/**
+ * What is there when Node has started: `main.cjs`, with what it takes at once. What gives out the parts is one for all, so modules get it from
+ * there, too.
+ */
+async function bundleEntrance() {
+  const input = Object.fromEntries(["main", "kept"].map((name) => [name, join(dist, "cli", `${name}.js`)]));
+  const bundle = await rolldown({ input, platform: "node", external: [/^node:/, /\/(?:program|errors)\.js$/] });
+  const { output } = await bundle.generate({
+    format: "cjs",
+    entryFileNames: "[name].cjs",
+    chunkFileNames: "[name].cjs",
+    minify,
+  });
+  const files = output.map(({ fileName, code }) => [fileName, code]);
+  return [...files, ["kept.js", `export{${Object.keys(keeper).join()}}from"./kept.cjs";`]];
 }
 
 function filesOf({ fileName, code }) {
@@ -140,7 +160,7 @@ function takenDirectly(code) {
 function keepPlace(code, id) {
   // What is exported is handed on as a value, once.
   if (/^export let\b/m.test(code)) throw new Error(`${id} exports a variable that may change`);
-  if (!code.includes("import.meta.url") || id === KEEPER) return null;
+  if (!code.includes("import.meta.url")) return null;
   const place = JSON.stringify(relative(join(dist, "cli/bundle"), id));
   return code.replaceAll("import.meta.url", `new URL(${place}, import.meta.url).href`);
 }

@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import v8 from "node:v8";
 import { Script } from "node:vm";
 
 const dist = resolve(process.argv[2] ?? "dist");
@@ -26,6 +27,8 @@ const PLAN = {
 /** How a run ends of which something failed. */
 const FAILED = 1;
 
+// A run changes settings of the engine once it is loaded. What is kept is for the settings under which it is loaded.
+v8.setFlagsFromString = () => {};
 for (const name of PARTS) keep(name, new Script(readFileSync(bodyOf(name, bundle), "latin1")));
 await tryOut();
 for (const [name, script] of taken) keep(name, script);

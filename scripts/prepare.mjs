@@ -15,6 +15,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -83,8 +84,10 @@ function build(node) {
   if (existsSync(next)) {
     copyAssets(next);
     makeBlank(node, next);
+    // What the bundle puts another in the place of.
+    writeFileSync(join(next, "cli/main.cjs"), '#!/usr/bin/env node\nimport("./main.js");\n');
     bundle(node, next);
-    makeExecutable(join(next, "cli/main.js"));
+    makeExecutable(join(next, "cli/main.cjs"));
     swapIn(next);
   }
   if (status !== 0) fail("the build has errors, listed above");

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
-const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../dist/cli/main.cjs", import.meta.url));
 const PROBE = new URL("./probe.mjs", import.meta.url).href;
 const BARE = fileURLToPath(new URL("./bare.mjs", import.meta.url));
 const END_MS = 10_000;

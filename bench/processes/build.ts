@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 const ROOT = resolve(import.meta.dirname, "../..");
 
 export function buildIfStale(): void {
-  const built = join(ROOT, "dist/cli/main.js");
+  const built = join(ROOT, "dist/cli/main.cjs");
   const builtAt = existsSync(built) ? statSync(built).mtimeMs : 0;
   const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" });
   if (sources.every((path) => statSync(join(ROOT, "src", path)).mtimeMs <= builtAt)) return;

@@ -5,8 +5,11 @@
  */
 const NODE_MAJOR_MIN = 24;
 
-if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN) await refuseOldNode();
-else await start();
+/** Until somebody says otherwise: a program that ends without having said how is at fault itself. */
+process.exitCode = 70;
+// Nothing is awaited out here, so that the build can make something of it that is no ES module: that starts sooner.
+if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN) void refuseOldNode();
+else void start();
 
 async function start(): Promise<void> {
   const [only, ...more] = process.argv.slice(2);
@@ -31,6 +34,7 @@ async function program(): Promise<typeof import("./program.ts")> {
 async function sayVersion(): Promise<void> {
   const { version } = await import("./version.ts");
   process.stdout.write(`${version()}\n`);
+  process.exitCode = 0;
 }
 
 async function refuseOldNode(): Promise<void> {

@@ -1,4 +1,6 @@
 /** Where a command's words go. Everything a person reads passes here once, so that nothing a task says can move their cursor. */
+import { fstatSync } from "node:fs";
+
 export interface Terminal {
   /** For results: what a script would read. */
   out(text: string | Uint8Array): void;
@@ -19,7 +21,7 @@ type Stream = NodeJS.WriteStream & { fd: number };
 
 export function systemTerminal(env: Readonly<Record<string, string | undefined>>): Terminal {
   const gone = new AbortController();
-  // Each stream takes a millisecond or two to set up, and most commands use one of them.
+  // Each stream takes a millisecond or two to set up, and most commands use one of them, when they have something to say.
   const used = new Set<Stream>();
   const open = (stream: Stream): Stream => {
     if (used.has(stream)) return stream;
@@ -27,23 +29,34 @@ export function systemTerminal(env: Readonly<Record<string, string | undefined>>
     // The reader has had enough. That is its good right, and a scheduler must not end because of it.
     return stream.on("error", () => gone.abort());
   };
-  const { stdout } = process;
+  const isTerminal = isDevice(STDOUT) && process.stdout.isTTY === true;
   return {
-    out: (text) => void open(stdout).write(text),
+    out: (text) => void open(process.stdout).write(text),
     err: (text) => void open(process.stderr).write(text),
-    interactive: stdout.isTTY === true && env["TERM"] !== "dumb",
-    color: wantsColor(env, stdout.isTTY === true),
+    interactive: isTerminal && env["TERM"] !== "dumb",
+    color: wantsColor(env, isTerminal),
     get columns() {
-      return sizeOr(stdout.columns, 100);
+      return sizeOr(process.stdout.columns, 100);
     },
     get rows() {
-      return sizeOr(stdout.rows, 30);
+      return sizeOr(process.stdout.rows, 30);
     },
     flush: async () => {
       await Promise.all([...used].map((stream) => new Promise<void>((done) => stream.write("", () => done()))));
     },
     gone: gone.signal,
   };
+}
+
+const STDOUT = 1;
+
+/** What is no device is no terminal, and needs no stream to say so. */
+function isDevice(file: number): boolean {
+  try {
+    return fstatSync(file).isCharacterDevice();
+  } catch {
+    return false;
+  }
 }
 
 /** A terminal that does not know its size may say nothing, or 0. */

@@ -65,6 +65,12 @@ describe("the entry", () => {
     expect(run).toThrow(/NODE_OLD: This is Node 22\.1\.0, and Rota needs 24 or newer/);
   });
 
+  test("ends as one that is at fault where it ends without having said how", async () => {
+    const preload = `data:text/javascript,${encodeURIComponent("process.exit = () => {};")}`;
+    const { code, out } = await spawnRota(["help"], { env: { NODE_OPTIONS: `--import ${preload}` } });
+    expect([code, out.length > 0]).toEqual([70, true]);
+  });
+
   test("tells a fault of its own from one of the user, and where it is only when asked", async () => {
     const preload = `data:text/javascript,${encodeURIComponent('JSON.stringify = () => { throw new Error("out of\\u001b ink"); };')}`;
     const env = { NODE_OPTIONS: `--import ${preload}` };

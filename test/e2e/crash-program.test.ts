@@ -25,7 +25,7 @@ import {
 } from "../rig/strace.ts";
 
 const LIMIT = ALL ? 3_600_000 : 240_000;
-const ENTRY = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../../dist/cli/main.cjs", import.meta.url));
 const NODE = [process.execPath, "--disable-warning=ExperimentalWarning", ENTRY];
 const TASKS = 8;
 

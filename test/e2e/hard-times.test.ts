@@ -17,7 +17,7 @@ import { childOf, lastJson, openPlace, opens, type Place, type Started, until } 
 import { canInject, WITHOUT_STRACE } from "../rig/strace.ts";
 
 const BIN = fileURLToPath(new URL("../../bin/rota", import.meta.url));
-const ENTRY = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../../dist/cli/main.cjs", import.meta.url));
 const proofOf = ({ run, task, fence, token }: Grant) => ({ run, task, fence, token });
 const prompt = (pool: string) => ({ prompt: "do it", pool });
 

@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { freshDir } from "../rig/cli.ts";
 
+const ROTA = resolve(import.meta.dirname, "../../bin/rota");
 const DIST = resolve(import.meta.dirname, "../../dist");
 const CLI = join(DIST, "cli");
 
@@ -32,11 +33,17 @@ describe.each([
     expect(node("--input-type=module", "--eval", asked)).toBe(`${taken.join()}\n`);
   });
 
+  test("modules and the program's entrance take the same", () => {
+    const asked = `const { createRequire } = await import("node:module");
+      console.log((await import(${at("kept.js")})).part === createRequire(${at("main.cjs")})("./kept.cjs").part)`;
+    expect(node("--input-type=module", "--eval", asked)).toBe("true\n");
+  });
+
   test("it runs a plan", () => {
     const dir = freshDir();
     const plan = join(dir, "plan.json");
     writeFileSync(plan, JSON.stringify({ name: "plan", tasks: { first: { run: ["true"] } } }));
-    const said = node(join(CLI, "main.js"), "run", plan, "--json", "--state", join(dir, "state"));
+    const said = node(join(CLI, "main.cjs"), "run", plan, "--json", "--state", join(dir, "state"));
     expect(JSON.parse(said)).toMatchObject({ outcome: "succeeded" });
   });
 });
@@ -45,17 +52,15 @@ test("what a plan of processes does not need is not waited for", () => {
   const dir = freshDir();
   const plan = join(dir, "plan.json");
   writeFileSync(plan, JSON.stringify({ name: "plan", tasks: { first: { run: ["true"] } } }));
-  const look = `data:text/javascript,process.on("exit",()=>console.error(process.moduleLoadList.join()))`;
-  const args = ["--disable-warning=ExperimentalWarning", "--import", look, join(CLI, "main.js")];
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [...args, "run", plan, "--json", "--state", join(dir, "state")],
-    {
-      encoding: "utf8",
-    },
-  );
-  const loaded = stderr.split(",");
-  expect([status, loaded.includes("NativeModule net")]).toEqual([0, true]);
+  const look = join(dir, "look.cjs");
+  writeFileSync(look, 'process.on("exit",()=>console.error([process.argv[1],...process.moduleLoadList].join()))');
+  const { status, stderr } = spawnSync(ROTA, ["run", plan, "--json", "--state", join(dir, "state")], {
+    encoding: "utf8",
+    env: { ...process.env, NODE_OPTIONS: `--require=${look}` },
+  });
+  const [main, ...loaded] = stderr.split(",");
+  // It is no ES module: what finds and links these would be waited for, too.
+  expect([status, main, loaded.includes("NativeModule net")]).toEqual([0, join(CLI, "main.cjs"), true]);
   expect(loaded.filter((name) => /^NativeModule (crypto|worker_threads|http)$/.test(name))).toEqual([]);
 });
 
