@@ -8,6 +8,7 @@ import type { Run } from "../domain/run.ts";
 import { commandOf } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";
+import { compileAfter, LATE } from "../effects/compiler.ts";
 import { ownIdentity } from "../effects/host.ts";
 import { hostName, machineCapacity } from "../effects/machine.ts";
 import { type Secrets, systemSecrets } from "../effects/random.ts";
@@ -28,8 +29,8 @@ export interface SchedulerOptions {
   readonly executor: Executor;
   /** What is written down as the reason why the state directory is in use. */
   readonly command: string;
-  /** Whether runs that have ended are kept in memory. */
-  readonly forgets?: boolean;
+  /** It stays for many runs: those that have ended are not kept in memory. One that does not is over soon. */
+  readonly stays?: boolean;
 }
 
 /** A scheduler that owns its state directory for as long as it lives. */
@@ -43,8 +44,9 @@ export interface Scheduler extends AsyncDisposable {
 }
 
 export async function openScheduler(options: SchedulerOptions): Promise<Scheduler> {
-  const { state, config, executor } = options;
+  const { state, config, executor, stays = false } = options;
   const { workers, durability } = config;
+  if (!stays) compileAfter(LATE);
   const clock = systemClock();
   const secrets = systemSecrets();
   const capacity = machineCapacity();
@@ -78,7 +80,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
       workers: localWorkers(workers),
       capacity,
       capabilities: [],
-      forgets: options.forgets ?? false,
+      forgets: stays,
     },
   });
   await engine.open();

@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CALLS } from "../../src/effects/compiler.ts";
-import { freshDir } from "../rig/cli.ts";
+import { LATE, SOON } from "../../src/effects/compiler.ts";
+import { freshDir, spawnRota } from "../rig/cli.ts";
 import { unserved } from "../rig/served.ts";
 
 /** Says what the platform is told about its compilers, and whether the door was open by then. */
@@ -29,7 +29,15 @@ const toldIn = (text: string): string[] => text.split("\n").filter((line) => lin
 test("the platform compiles soon for a daemon, from when its door is open, and not for a short command", async () => {
   const place = unserved(heard());
   const daemon = await place.serve();
-  expect(toldIn(daemon.said.err)).toEqual(Object.entries(CALLS).map(([flag, calls]) => `told ${flag}=${calls} open`));
+  expect(toldIn(daemon.said.err)).toEqual(Object.entries(SOON).map(([flag, calls]) => `told ${flag}=${calls} open`));
   const { code, err } = await place.start(["workers"], heard()).ended;
   expect([code, toldIn(err)]).toEqual([0, []]);
+});
+
+test("it compiles late for what is over with its plan", async () => {
+  const cwd = freshDir();
+  writeFileSync(join(cwd, "plan.yaml"), "name: plan\ntasks: { one: { run: 'true' } }\n");
+  const { code, err } = await spawnRota(["run", "plan.yaml"], { cwd, env: heard() });
+  expect(code).toBe(0);
+  expect(toldIn(err)).toEqual(Object.entries(LATE).map(([flag, calls]) => `told ${flag}=${calls} closed`));
 });

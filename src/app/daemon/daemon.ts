@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 
 import { hours, later, millis } from "../../domain/time.ts";
-import { compileSoon } from "../../effects/compiler.ts";
+import { compileAfter, SOON } from "../../effects/compiler.ts";
 import type { Cycle } from "../../engine/cycle.ts";
 import { type CycleResult as EngineCycleResult, isCause, type Pending } from "../../engine/cycle-port.ts";
 import { KEYS_KEPT } from "../../store/store.ts";
@@ -46,9 +46,9 @@ export interface StandingDaemon extends Daemon {
 
 /** Takes everything up that the last scheduler left. What still runs is taken over. */
 export async function openDaemon(options: DaemonOptions): Promise<StandingDaemon> {
-  const scheduler = await openScheduler({ ...options, forgets: true });
+  const scheduler = await openScheduler({ ...options, stays: true });
   await takeUp(scheduler);
-  return { ...daemonOf(scheduler, options), settleDown: compileSoon };
+  return { ...daemonOf(scheduler, options), settleDown: () => compileAfter(SOON) };
 }
 
 /** The same service around a scheduler that is there already. */
