@@ -237,21 +237,43 @@ test("one that is got ready ahead runs what its name stands for when it goes", a
     writeFileSync(join(folder, "tool"), `#!/bin/sh\necho ${word}\n`);
     chmodSync(join(folder, "tool"), 0o700);
   };
+  const remove = (folder: string): void => rmSync(join(folder, "tool"));
+  const nothing = (): void => {};
   put(late, "old");
-  const env = { PATH: `${early}:${late}:${process.env["PATH"]}` };
+  const env = { PATH: `${early}:${late}:${early}:${process.env["PATH"]}` };
   await start("true").outcome;
-  for (const [fence, expected] of [
-    [2, "old\n"],
-    [3, "new\n"],
+  let fence = 1;
+  // What is changed before it is got ready, and before it goes.
+  for (const [before, between, expected] of [
+    [nothing, nothing, "old"],
+    [nothing, () => put(early, "new"), "new"],
+    [nothing, nothing, "new"],
+    [() => put(late, "older"), () => remove(early), "older"],
+    [nothing, nothing, "older"],
+    [() => put(early, "newest"), nothing, "newest"],
+    [() => remove(early), nothing, "older"],
   ] as const) {
-    const attempt = shell(dir, "", { command: { argv: ["tool"] }, env, log: logOf(`ahead-${fence}`), fence });
+    before();
+    const attempt = shell(dir, "", { command: { argv: ["tool"] }, env, log: logOf(`ahead-${++fence}`), fence });
     executor.prepare?.(attempt, true);
     await eventually(() => expect(childrenOf(theForker())).toHaveLength(2));
-    if (expected === "new\n") put(early, "new");
+    between();
     expect(await executor.start(attempt, told()).outcome).toMatchObject({ kind: "success" });
-    expect(readFileSync(attempt.log, "utf8")).toBe(expected);
+    expect(readFileSync(attempt.log, "utf8")).toBe(`${expected}\n`);
   }
 });
+
+test.each(["by and by", "at the latest when the forker goes"])(
+  "of one that was got ready ahead and printed nothing no file is left, %s",
+  async (when) => {
+    await start("true").outcome;
+    const attempt = shell(dir, "true", { log: logOf("ahead"), fence: 2 });
+    executor.prepare?.(attempt, true);
+    expect(await executor.start(attempt, told()).outcome).toMatchObject({ kind: "success" });
+    if (when !== "by and by") await executor[Symbol.asyncDispose]();
+    await eventually(() => expect(readdirSync(join(dir, "logs"))).toEqual([]));
+  },
+);
 
 test("more can be prepared than the forker and its twin can say to each other at once", async () => {
   await start("true").outcome;

@@ -51,6 +51,11 @@ my %said;
 my (%starts, %running, %fresh, @ended);
 # Logs of successes, to be taken back where nothing was printed: once the end is told, since nobody waits for it.
 my @silent;
+# Whether the last start was got ready ahead. Then there is a moment in each in which nothing else is to be done: when its process is there.
+my $is_ahead = 0;
+# Where programs are, and where they would have been found before, for those that are looked for again when they go.
+my %places;
+my $PLACES_MAX = 64;
 my ($watched, $turns, $hello, $resigning) = ('', 0, '{}', 0);
 
 # Not ignored: that would be passed on to what is started. The second comes when somebody opens a log that is being looked at.
@@ -105,7 +110,8 @@ sub write_record {
 sub turn {
   my ($readable, $writable) = ($watched, undef);
   vec($writable, fileno $master, 1) = 1 if $saying ne '' && $master;
-  my $found = select($readable, $writable, undef, %fresh ? $PATIENCE_MS / 1_000 : 1);
+  my $found = select($readable, $writable, undef, %fresh || @silent ? $PATIENCE_MS / 1_000 : 1);
+  my $is_quiet = $found <= 0;
   if ($found > 0) {
     vec $readable, $_, 1 and reap($_) for keys %running;
     # Whoever waits for an end has it before anything else is done.
@@ -116,12 +122,20 @@ sub turn {
     hear_master() if $said;
     hear_keeper() if $kept;
     call_keeper() if $knocked && !$is_kept;
+    if (vec $readable, fileno $answers, 1) { hear_of_ahead(); $is_quiet = 1 }
   }
   # Where there is always something to hear, nobody would ever be told.
   tell_starts() if %fresh && ($found <= 0 || ++$turns % $TELL_EVERY == 0);
   ($resigning = 2, say_line('resign')) if $resigning == 1 && $master;
   speak() if $saying ne '';
-  take_back(shift @silent) while @silent;
+  # Whoever was told of an end may be woken where this runs, and would have to wait for it.
+  take_back(shift @silent) while @silent && ($is_quiet || !$is_ahead);
+}
+
+# What the twin says of a start that was got ready ahead, if it was not heard before: when that goes, it is to go at once.
+sub hear_of_ahead {
+  hear_twin() while @asked && has_more($answers);
+  unwatch(fileno $answers) unless @asked;
 }
 
 # What is waited for, as `select` wants it: kept, because most of it is the same from turn to turn.
@@ -175,24 +189,46 @@ sub obey {
 
 # One that is to wait becomes another program when `go` says so, and ends when we do.
 sub make_ready {
-  my ($id, $order, $waits, $ahead) = @_;
+  my ($id, $order, $waits, $ahead) = (@_, 0);
   my ($keepsake, $nice, $cwd, $log, $count, @variables) = split /\0/, $order, -1;
   my @command = splice @variables, 0, $count;
   # It is gone on with, and not taken back.
   @silent = grep { $_ ne $log } @silent if @silent;
   return $ready{$id} = { told => 1, failed => ['log', $! + 0] } unless make_room($log);
-  my $start = ask_twin($waits, $nice, $log, $cwd, \@command, \@variables);
+  my ($file, @before) = place_of($command[0], \@variables, $ahead);
+  my $start = ask_twin($waits, $nice, $log, $cwd, $file, \@command, \@variables);
   @$start{qw(log keepsake)} = ($log, $keepsake);
   $ready{$id} = $start;
-  return unless $ahead && $command[0] !~ m{/};
+  $is_ahead = $ahead;
+  return unless $ahead;
+  watch(fileno $answers);
   # Others run before it may go, and one of them may put another program of that name where it is looked for first.
-  my ($path) = grep { /^PATH=/ } @variables;
-  my @first;
-  for (split /:/, substr($path // '', 5), -1) {
-    last if !m{^/} || -e "$_/$command[0]";
-    push @first, "$_/$command[0]";
+  $start->{first} = [$order, @before] if @before;
+}
+
+# Where a command is, because looking costs less here than in the child; nothing where only the child can say. And the places that come before
+# it. One that goes later is looked for again then, so what is known of it is enough until that.
+sub place_of {
+  my ($command, $variables, $ahead) = @_;
+  return $command if $command =~ m{/};
+  my ($path) = grep { /^PATH=/ } @$variables;
+  my $known = \$places{"$command=$path"};
+  $$known = [look_for($command, substr $path // '', 5)] unless $ahead && $$known;
+  my @place = @$$known;
+  %places = () if keys %places > $PLACES_MAX;
+  return @place;
+}
+
+sub look_for {
+  my ($command, $path) = @_;
+  my (@before, %seen);
+  for (split /:/, $path, -1) {
+    return ('', @before) unless m{^/};
+    next if $seen{$_}++;
+    return ("$_/$command", @before) if -e "$_/$command";
+    push @before, "$_/$command";
   }
-  $start->{first} = [$order, @first] if @first;
+  return ('', @before);
 }
 
 # One that is another program by now is made ready anew.
@@ -401,6 +437,7 @@ sub abandon {
 }
 
 sub leave {
+  take_back($_) for @silent;
   unlink $record, $socket, spare_logs();
   # Where the usual path was too long, the socket has a directory of its own; any other is not empty.
   rmdir substr $socket, 0, rindex $socket, '/';

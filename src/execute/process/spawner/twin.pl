@@ -36,7 +36,7 @@ sub raise_twin {
   my $pid = fork;
   die "fork: $!\n" unless defined $pid;
   if ($pid) {
-    syswrite $orders, twin_order(1, 0, '/dev/null', '/', ['/'], []);
+    syswrite $orders, twin_order(1, 0, '/dev/null', '/', '/', ['/'], []);
     return ($pid, $orders, $answers);
   }
   close $_ for $orders, $answers;
@@ -48,25 +48,13 @@ sub raise_twin {
 # be, how long the table is that follows, and where in it the variables begin. The table is of the places where words begin: the log, the
 # directory and the file to run, then the command and the variables as the kernel wants them, each with a zero at its end.
 sub twin_order {
-  my ($waits, $nice, $log, $cwd, $command, $variables) = @_;
-  my @words = ($log, $cwd, file_of($command->[0], $variables), @$command, @$variables);
+  my ($waits, $nice, $log, $cwd, $file, $command, $variables) = @_;
+  my @words = ($log, $cwd, $file, @$command, @$variables);
   my $end = $TABLE_AT + 8 * (@words + 2);
   my @places = map { my $place = $end; $end += 1 + length; $place } @words;
   my $envp = $ARGV_IN_TABLE + @$command + 1;
   splice @places, $envp - 1, 0, 0;
   return pack('q*', $end, $waits, $nice, @places + 1, $envp, @places, 0) . join "\0", @words, '';
-}
-
-# Where a command is, because looking costs less here than in the child. Nothing where only the child can say.
-sub file_of {
-  my ($command, $variables) = @_;
-  return $command if $command =~ m{/};
-  my ($path) = grep { /^PATH=/ } @$variables;
-  for (split /:/, substr($path // '', 5), -1) {
-    return '' unless m{^/};
-    return "$_/$command" if -e "$_/$command";
-  }
-  return '';
 }
 
 # --- In the twin
