@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
-import { Scribe } from "../../test/rig/scribe.ts";
+import { claimed, Scribe } from "../../test/rig/scribe.ts";
 import { workerId } from "../domain/ids.ts";
+import type { Run } from "../domain/run.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
 import { seconds } from "../domain/time.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { foresee } from "./foresee.ts";
+import { foresee, goesAlone } from "./foresee.ts";
 
 /** Who comes after the first of these, when some are out. */
 function nextAfter(specs: readonly TaskSpec[], out: readonly string[] = []): string | undefined {
@@ -42,5 +43,45 @@ describe("who goes next", () => {
   test("is not one that waits for more than that, or that sessions claim", () => {
     expect(nextAfter([task("a"), task("b", { needs: ["a"], gate: "sure?" })])).toBeUndefined();
     expect(nextAfter([task("a"), task("b", { needs: ["a"], pool: "agents" })])).toBeUndefined();
+  });
+});
+
+describe("who can only come next, at the end of what it waits for", () => {
+  /** Whether the second of these can, while the first runs. */
+  function isAlone(specs: readonly TaskSpec[], change: (run: Run, dispatcher: Dispatcher) => void = () => {}): boolean {
+    const scribe = new Scribe();
+    const run = scribe.submit(specs);
+    scribe.write(run, 0, claimed);
+    const dispatcher = new Dispatcher({ workers: [workerId("w1")], capacity: {}, capabilities: [] });
+    dispatcher.admit(run);
+    change(run, dispatcher);
+    const [ended, next] = run.tasks as [Task, Task];
+    return goesAlone(dispatcher, run, ended, next);
+  }
+  const behind = (changes: Partial<TaskSpec> = {}) => [task("a"), task("b", { needs: ["a"], ...changes })];
+
+  test("is one that waits for nothing else", () => {
+    expect(isAlone(behind())).toBe(true);
+  });
+
+  test.each([
+    ["others wait for a worker", [...behind(), task("c")]],
+    ["others could go then, too", [...behind(), task("c", { needs: ["a"] })]],
+    ["it waits for others too", [task("a"), task("b", { needs: ["a", "c"] }), task("c", { needs: ["a"] })]],
+    ["it asks for something", behind({ resources: { memory: 1 } })],
+    ["it reads something", behind({ reads: ["src/"] })],
+    ["it writes something", behind({ writes: ["dist/"] })],
+    ["not every worker can do it", behind({ requires: ["gpu"] })],
+    ["it needs a service", behind({ provider: "claude" })],
+    ["somebody is to be asked", behind({ gate: "Go?" })],
+  ])("nobody is where %s", (_, specs) => {
+    expect(isAlone(specs)).toBe(false);
+  });
+
+  test.each<[string, (run: Run, dispatcher: Dispatcher) => void]>([
+    ["the run is being cancelled", (run) => Object.assign(run, { cancelling: true })],
+    ["there is too much to do", (_, each) => Object.assign(each, { pressure: { ...each.pressure, mode: "moderate" } })],
+  ])("nor where %s", (_, change) => {
+    expect(isAlone(behind(), change)).toBe(false);
   });
 });

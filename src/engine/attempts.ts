@@ -26,6 +26,8 @@ export interface AttemptsDeps {
   readonly now: () => Instant;
   readonly attemptOf: (run: Run, task: Task) => Attempt;
   readonly report: (run: Run, task: Task, fence: number, report: Report) => void;
+  /** One of them has ended well, which is reported next. What should follow at once is begun in here. */
+  readonly ending: (live: Live) => void;
 }
 
 /** With longer ones it makes no difference how long the next one takes to begin. */
@@ -36,15 +38,29 @@ export class Attempts {
   readonly #live = new Map<Task, Live>();
   /** Got ready before they were even claimed. */
   readonly #ahead = new Map<Task, Attempt>();
+  /** Begun at the end of another, before that was dealt with and they were claimed. */
+  readonly #early = new Map<Task, Live>();
+  /** Ends that were reported, and that no turn has seen. */
+  #unheard = 0;
   /** How long the last one took that ended. */
   #lastMs = Number.POSITIVE_INFINITY;
 
   constructor(deps: AttemptsDeps) {
-    this.#deps = deps;
+    const report: AttemptsDeps["report"] = (run, task, fence, said) => {
+      if (said.kind === "ended") this.#unheard++;
+      deps.report(run, task, fence, said);
+    };
+    this.#deps = { ...deps, report };
   }
 
+  /** How many are alive, or have ended without anybody having dealt with that. */
   get size(): number {
-    return this.#live.size;
+    return this.#live.size + this.#early.size + this.#unheard;
+  }
+
+  /** A turn has seen the end of one. */
+  heard(): void {
+    this.#unheard--;
   }
 
   /** Every live attempt that still is its task's current one. */
@@ -59,6 +75,8 @@ export class Attempts {
 
   /** It was claimed. What can be done ahead is done while that is being made durable; nothing is where it begins at once. */
   enter(run: Run, task: Task, begins: boolean): Live {
+    const early = this.#early.get(task);
+    if (early !== undefined) return this.#takeUp(early);
     const ahead = this.#ahead.get(task);
     this.#ahead.delete(task);
     const live = this.#enter(run, task, ahead);
@@ -73,6 +91,33 @@ export class Attempts {
     const attempt = this.#nextOf(run, task);
     this.#ahead.set(task, attempt);
     this.#deps.executor.prepare?.(attempt, true);
+  }
+
+  /** Begins what the next claim of the task is for, at the end of another. Nothing is said of it before it is claimed. */
+  beginAfter({ run, task: ended }: Live, next: Task): void {
+    const early = new Live(this.#deps, run, next, this.#ahead.get(next) ?? this.#nextOf(run, next), ended);
+    this.#ahead.delete(next);
+    this.#early.set(next, early);
+    this.#begin(early);
+  }
+
+  /** What was begun at the end of this task, and was not claimed yet. */
+  begunAfter(ended: Task): Live | undefined {
+    for (const live of this.#early.values()) if (live.after === ended) return live;
+    return undefined;
+  }
+
+  /** It is another task by now: what was begun of it is not what is to be claimed. */
+  outdate(task: Task): void {
+    const early = this.#early.get(task);
+    if (early !== undefined) early.isOutdated = true;
+  }
+
+  /** It cannot be claimed: it is told at once to end. Kept when nothing of it is left. */
+  async giveUp(early: Live): Promise<void> {
+    this.#early.delete(early.task);
+    early.handle?.stop({ kind: "shutdown" }, millis(0));
+    await early.handle?.outcome;
   }
 
   /** It is not to be claimed soon after all, or has become something else. */
@@ -155,6 +200,14 @@ export class Attempts {
     return this.#deps.attemptOf(run, { ...task, attempt: task.attempt + 1 });
   }
 
+  /** It may have ended before anybody knew that it was begun. */
+  #takeUp(early: Live): Live {
+    this.#early.delete(early.task);
+    if (!early.hasEnded) this.#live.set(early.task, early);
+    early.claimed();
+    return early;
+  }
+
   #enter(run: Run, task: Task, attempt?: Attempt): Live {
     const live = new Live(this.#deps, run, task, attempt);
     this.#live.set(task, live);
@@ -166,11 +219,12 @@ export class Attempts {
     return live?.fence === fence ? live : undefined;
   }
 
-  #follow({ run, task, fence, handle }: Live): void {
-    void handle?.outcome.then((outcome) => {
-      if (this.#find(task, fence) !== undefined) this.#live.delete(task);
+  #follow(live: Live): void {
+    void live.handle?.outcome.then((outcome) => {
+      live.hasEnded = true;
+      if (this.#find(live.task, live.fence) !== undefined) this.#live.delete(live.task);
       this.#lastMs = outcome.durationMs;
-      this.#deps.report(run, task, fence, { kind: "ended", outcome });
+      live.say({ kind: "ended", outcome });
     });
   }
 }
@@ -186,20 +240,44 @@ export class Live implements Watch, LifeSigns {
   isWritten = false;
   /** None before it is begun. */
   handle: Handle | undefined;
+  hasEnded = false;
   progressAt: Instant;
   silenceReported = false;
+  /** At whose end it was begun, where that was before its claim. */
+  readonly after: Task | undefined;
+  isOutdated = false;
+  /** What it has to say, until it is claimed. */
+  #unsaid: Report[] | undefined;
 
-  constructor(deps: AttemptsDeps, run: Run, task: Task, attempt?: Attempt) {
+  constructor(deps: AttemptsDeps, run: Run, task: Task, attempt?: Attempt, after?: Task) {
     this.#deps = deps;
     this.run = run;
     this.task = task;
-    this.fence = task.attempt;
     this.attempt = attempt ?? deps.attemptOf(run, task);
+    this.fence = this.attempt.fence;
     this.progressAt = deps.now();
+    this.after = after;
+    this.#unsaid = after && [];
+  }
+
+  /** What is said before anybody knows of it would be taken for something that was said too late. */
+  say(report: Report): void {
+    if (this.#unsaid !== undefined) this.#unsaid.push(report);
+    else this.#deps.report(this.run, this.task, this.fence, report);
+  }
+
+  claimed(): void {
+    const unsaid = this.#unsaid ?? [];
+    this.#unsaid = undefined;
+    for (const report of unsaid) this.say(report);
   }
 
   started(process: ProcessIdentity | undefined): void {
-    this.#deps.report(this.run, this.task, this.fence, { kind: "started", process });
+    this.say({ kind: "started", process });
+  }
+
+  ending({ kind }: Outcome): void {
+    if (kind === "success") this.#deps.ending(this);
   }
 
   progressed(): void {

@@ -30,6 +30,13 @@ export class Clearances {
     return this.#given.get(task)?.isWritten === true;
   }
 
+  /** Whom this claim names, if that is on record. */
+  namedBy(live: Live): Task | undefined {
+    if (!live.isWritten) return undefined;
+    for (const [next, by] of this.#given) if (by === live) return next;
+    return undefined;
+  }
+
   /** Whom the claim of this task should name: not more than can go out at once are named at any time. */
   after(run: Run, task: Task): Task | undefined {
     const { dispatcher } = this.#deps;

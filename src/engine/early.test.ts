@@ -1,8 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { type GatedRig, gatedRig } from "../../test/rig/gated.ts";
 import type { Process } from "../../test/rig/machine.ts";
-import { find, openRig, statesOf } from "../../test/rig/rig.ts";
+import { find, openRig, type Rig, statesOf } from "../../test/rig/rig.ts";
+import { runId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { millis, seconds } from "../domain/time.ts";
 import { replayAll } from "../store/replay.ts";
@@ -68,6 +69,165 @@ describe("while the store is at work", () => {
   });
 });
 
+describe("whoever can only come next is begun at the end of the one before, and claimed when that is dealt with", () => {
+  const begun = async (specs = CHAIN, workers = 1): Promise<{ rig: Rig; run: Run }> => {
+    const rig = await openRig({ workers, isEager: true });
+    return { rig, run: await rig.submit(specs) };
+  };
+  const kinds = async (rig: Rig, run: Run, id: string) => (await rig.eventsOf(run, id)).map(({ kind }) => kind);
+
+  test("in this order", async () => {
+    const { rig, run } = await begun();
+    rig.machine.at("a").starts().succeeds();
+    expect(rig.engine.live).toBe(2);
+    // Nobody has heard of it yet.
+    expect([rig.machine.started, statesOf(run)]).toEqual([["a", "b"], { a: "claimed", b: "blocked", c: "blocked" }]);
+    await rig.clock.settle();
+    expect(statesOf(run)).toEqual({ a: "succeeded", b: "claimed", c: "blocked" });
+    rig.machine.at("b").starts().succeeds();
+    await rig.clock.settle();
+    expect(rig.machine.started).toEqual(["a", "b", "c"]);
+    expect(await kinds(rig, run, "b")).toEqual(["claimed", "started", "succeeded"]);
+    expect(await replayAll(rig.store)).toEqual([]);
+  });
+
+  test("however soon it has ended", async () => {
+    const { rig, run } = await begun();
+    rig.machine.at("a").starts().succeeds();
+    rig.machine.at("b").starts().succeeds();
+    await rig.clock.settle();
+    expect(statesOf(run)).toEqual({ a: "succeeded", b: "succeeded", c: "claimed" });
+    expect(await kinds(rig, run, "b")).toEqual(["claimed", "started", "succeeded"]);
+    rig.machine.at("c").starts().succeeds();
+    await rig.promised(rig.engine.idle(run));
+    expect([rig.machine.started, rig.engine.live]).toEqual([["a", "b", "c"], 0]);
+  });
+
+  const NOT_AT_ONCE: Readonly<Record<string, (rig: Rig, run: Run) => void | Promise<void>>> = {
+    "that fails": (rig) => void rig.machine.at("a").fails(),
+    "that was told to end": async (rig, run) => {
+      await rig.ask({ kind: "cancel", run: run.manifest.id, task: find(run, "a").spec.id });
+      rig.machine.at("a").succeeds();
+    },
+    "when nothing more is to be started": async (rig) => {
+      rig.engine.pause();
+      await rig.clock.settle();
+      rig.machine.at("a").succeeds();
+    },
+    "when it is on hold": async (rig, run) => {
+      const scope = { of: "task", run: run.no, task: find(run, "b").no } as const;
+      await rig.promised(rig.engine.reception.hold(scope, { by: "mo" }));
+      rig.machine.at("a").succeeds();
+    },
+    "when something else has come in": (rig, run) => {
+      void rig.engine.reception.edit(run, find(run, "c"), { run: { shell: "other" } }, { by: "mo" });
+      rig.machine.at("a").succeeds();
+    },
+    "when no more turns are taken": (rig) => {
+      void rig.engine.close();
+      rig.machine.at("a").succeeds();
+    },
+  };
+  test.each(Object.entries(NOT_AT_ONCE))("but not at the end of one %s", async (_, happens) => {
+    const { rig, run } = await begun();
+    await happens(rig, run);
+    expect(rig.machine.started).toEqual(["a"]);
+  });
+
+  test("nor before somebody more urgent who waits for the same end", async () => {
+    const rest = [task("urgent", { needs: ["a"], priority: "critical" }), task("long", { needs: ["b"] })];
+    const { rig } = await begun([task("a"), task("b", { needs: ["a"], priority: "low" }), ...rest]);
+    rig.machine.at("a").succeeds();
+    await rig.clock.settle();
+    expect(rig.machine.started).toEqual(["a", "urgent"]);
+  });
+
+  test("nor while others could go", async () => {
+    const { rig } = await begun([...CHAIN, task("d")]);
+    rig.machine.at("a").succeeds();
+    expect(rig.machine.started).toEqual(["a"]);
+  });
+
+  /** What comes in then, nobody could know when it was begun; and then there is somebody else who could go. */
+  const changed = async (change: (rig: Rig, run: Run) => Promise<unknown>): Promise<{ rig: Rig; run: Run }> => {
+    const { rig, run } = await begun();
+    rig.machine.at("a").succeeds();
+    const done = change(rig, run);
+    await rig.submit([task("d")], { id: runId("other") });
+    await done;
+    return { rig, run };
+  };
+
+  test("where it has become something else in that very moment it is ended, and its number is not used", async () => {
+    const edit = { run: { shell: "other" } };
+    const { rig, run } = await changed((each, of) => each.engine.reception.edit(of, find(of, "b"), edit, { by: "mo" }));
+    expect(rig.machine.at("b").stops).toEqual([{ reason: { kind: "shutdown" }, grace: millis(0) }]);
+    // Until nothing is left of it nobody goes: it might be what comes next.
+    expect([rig.machine.running, await kinds(rig, run, "b")]).toEqual([["b"], ["edited", "voided"]]);
+    rig.machine.at("b").obeys();
+    await rig.clock.settle();
+    const { fence, command } = rig.machine.at("b").attempt;
+    expect([fence, command]).toEqual([2, { shell: "other" }]);
+    expect(await kinds(rig, run, "b")).toEqual(["edited", "voided", "claimed"]);
+    expect(await replayAll(rig.store)).toEqual([]);
+  });
+
+  test("whoever waits for the end of the run goes on waiting then", async () => {
+    const { rig, run } = await begun();
+    const ended = Promise.race([rig.engine.idle(run), rig.clock.settle().then(() => "goes on")]);
+    rig.machine.at("a").succeeds();
+    void rig.engine.reception.edit(run, find(run, "b"), { run: { shell: "other" } }, { by: "mo" });
+    expect(await ended).toBe("goes on");
+    expect([rig.machine.running, statesOf(run)["b"]]).toEqual([["b"], "ready"]);
+  });
+
+  test("and so it is where everything is to stop", async () => {
+    const { rig, run } = await begun();
+    rig.machine.at("a").succeeds();
+    rig.engine.stopAll();
+    await rig.clock.settle();
+    expect(rig.machine.at("b").stops).toEqual([{ reason: { kind: "shutdown" }, grace: millis(0) }]);
+    rig.machine.at("b").obeys();
+    await rig.clock.settle();
+    expect([rig.machine.started, statesOf(run)]).toEqual([["a", "b"], { a: "succeeded", b: "ready", c: "blocked" }]);
+  });
+
+  test("one that cannot be begun for a fault of the executor ends the engine, as in a turn", async () => {
+    const { rig } = await begun();
+    vi.spyOn(rig.machine.processes, "push").mockImplementation(() => {
+      throw new Error("out of files");
+    });
+    const failed = expect(rig.engine.failed).rejects.toThrow("out of files");
+    expect(() => rig.machine.at("a").succeeds()).not.toThrow();
+    await failed;
+  });
+
+  test("and so it is where it is put on hold then", async () => {
+    const scope = (run: Run) => ({ of: "task", run: run.no, task: find(run, "b").no }) as const;
+    const { rig, run } = await changed((each, of) => each.engine.reception.hold(scope(of), { by: "mo" }));
+    expect([rig.machine.running, rig.machine.at("b").stops.length, statesOf(run)]).toEqual([
+      ["b"],
+      1,
+      { a: "succeeded", b: "ready", c: "blocked" },
+    ]);
+    rig.machine.at("b").obeys();
+    await rig.clock.settle();
+    // The other one may go, and it may not.
+    expect([rig.machine.running, await kinds(rig, run, "b")]).toEqual([["d"], ["voided"]]);
+  });
+
+  test("a scheduler that dies then is followed by one that goes on with it", async () => {
+    const { rig, run: before } = await begun();
+    rig.machine.at("a").succeeds();
+    rig.crash();
+    await rig.boot();
+    const run = await rig.promised(rig.engine.resume(before.no));
+    await rig.clock.settle();
+    expect(statesOf(run)).toEqual({ a: "succeeded", b: "claimed", c: "blocked" });
+    expect(rig.machine.processes.map(({ attempt: { task: id, fence } }) => `${id}#${fence}`)).toEqual(["a#1", "b#1"]);
+  });
+});
+
 /** What the one before had the store write comes too late. */
 async function takenOver(rig: GatedRig): Promise<void> {
   rig.crash();
@@ -90,6 +250,14 @@ describe("a scheduler that dies before the claim of what it has begun is written
     expect(statesOf(run)).toEqual({ a: "succeeded", b: "succeeded", c: "claimed" });
     expect(begunOn(rig)).toEqual(["a#1", "b#1", "c#1"]);
     expect(await replayAll(rig.store)).toEqual([]);
+  });
+
+  test("and that has saved how it ended when it says that it goes on with the run", async () => {
+    const { rig, run: before } = await atWork();
+    await takenOver(rig);
+    rig.machine.at("b").succeeds();
+    const saved = rig.engine.resume(before.no).then((run) => rig.eventsOf(run, "b"));
+    expect((await rig.promised(saved)).map(({ kind }) => kind)).toEqual(["claimed", "succeeded"]);
   });
 
   test("where that is not possible, it is ended before anything else goes out, and its number is not used again", async () => {

@@ -11,7 +11,7 @@ import { scopeKey } from "../domain/pause.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, type RunManifest, type RunNo, runNo } from "../domain/run.ts";
 import { LOCAL_POOL, poolOf, type TaskSpec } from "../domain/spec.ts";
-import { isHeld, isTerminal, type Task } from "../domain/task.ts";
+import { isHeld, type Task } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import { restoreRun } from "../store/rows.ts";
@@ -22,7 +22,7 @@ import { type CycleView, cycleTurn } from "./cycle-turn.ts";
 import { Floor } from "./floor.ts";
 import type { FloorDeps, FloorOptions } from "./floor-setup.ts";
 import { Reception } from "./reception.ts";
-import { settleLoss, settleRequest, stopAttempt, type Turn } from "./settle.ts";
+import { isWaiting, settleLoss, settleRequest, stopAttempt, type Turn, voidClaim } from "./settle.ts";
 
 export interface EngineDeps extends Omit<FloorDeps, "options"> {
   readonly options: EngineOptions;
@@ -136,10 +136,12 @@ export class Engine {
     await this.#recallBreakers(taken);
     // What was begun and cannot be gone on with must be gone before its task is given out again.
     if (taken.every(({ begun }) => begun.length === 0)) return this.#admit(taken, []);
-    return this.#floor.withheld(async () => {
+    return this.#floor.gate.hold(async () => {
       const ends: Promise<void>[] = [];
       const runs = await this.#admit(taken, ends);
       await Promise.all(ends);
+      // How they have ended may be known already. That is heard once they are claimed, and is saved before whoever knows it may forget it.
+      await this.#floor.durably(() => {});
       return runs;
     });
   }
@@ -194,7 +196,7 @@ export class Engine {
 
   /** Starts nothing more; what runs goes on. */
   pause(): void {
-    this.#floor.pause();
+    this.#floor.gate.shut();
   }
 
   /** Starts nothing more, and has everything that runs end. It goes back to the queue at no cost. */
@@ -342,16 +344,10 @@ function inDoubt(run: Run, held: readonly Task[]): readonly Task[] {
   const named = new Set<Task>();
   for (const { status } of held) {
     const next = isHeld(status) && status.lease.next !== undefined ? run.tasks[status.lease.next] : undefined;
-    if (next !== undefined && waits(next)) named.add(next);
+    if (next !== undefined && isWaiting(next)) named.add(next);
   }
   return [...named];
 }
-
-function voidClaim(turn: Turn, run: Run, task: Task): void {
-  if (waits(task)) turn.journal.ofTask(run, task, { kind: "voided" }, turn.now);
-}
-
-const waits = ({ status }: Task): boolean => !isHeld(status) && !isTerminal(status.state);
 
 /** It was ended because something else is to run here: no fault of its own, and nothing that makes it suspicious. */
 function putBack(turn: Turn, run: Run, task: Task): void {

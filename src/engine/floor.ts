@@ -16,10 +16,11 @@ import type { Run } from "../domain/run.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";
 import { earliest, type Instant, instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import { type Change, World } from "../domain/world.ts";
-import { Attempts } from "./attempts.ts";
+import { Attempts, type Live, type Report } from "./attempts.ts";
 import { Desk } from "./desk.ts";
 import { Failure } from "./failure.ts";
 import { batchFor, type FloorDeps } from "./floor-setup.ts";
+import { Gate } from "./gate.ts";
 import { HandOut } from "./hand-out.ts";
 import { Histories } from "./histories.ts";
 import { Journal } from "./journal.ts";
@@ -67,9 +68,9 @@ export class Floor {
   readonly #verdicts: Verdicts;
   readonly #failure = new Failure();
   #inbox: Input[] = [];
+  #isUnsettled = false;
   #ended: { readonly run: Run; readonly task: Task }[] = [];
-  #dispatching = true;
-  #withholding = false;
+  readonly gate = new Gate(() => this.#touchAll());
   /** There was more to give out than one turn does. */
   #hasMore = false;
   #keepAt: Instant | undefined;
@@ -96,10 +97,17 @@ export class Floor {
       executor: deps.executor,
       now: () => clock.now(),
       attemptOf: deps.attemptOf,
-      report: (run, task, fence, report) => this.take((turn) => settleReport(turn, run, task, fence, report)),
+      report: (...report) => this.take((turn) => this.#hear(turn, ...report), report[3].kind === "ended"),
+      ending: (live) => this.#hurry(live),
     });
-    const { isEager = false } = deps.executor;
-    this.handOut = new HandOut({ dispatcher, attempts: this.attempts, outbox: this.#outbox, ttl: this.#ttl, isEager });
+    this.handOut = new HandOut({
+      dispatcher,
+      attempts: this.attempts,
+      outbox: this.#outbox,
+      ttl: this.#ttl,
+      gate: this.gate,
+      isEager: deps.executor.isEager ?? false,
+    });
     const watch = (run: Run, task: Task) => this.#deadlines.watch(run, task);
     this.histories = new Histories(deps.store);
     this.roll = new Roll(this.world, this.pools);
@@ -174,9 +182,10 @@ export class Floor {
     return this.#outbox.listen(listener);
   }
 
-  /** Has the next turn do something. */
-  take(input: Input): void {
+  /** Has the next turn do something, by which it may change who goes next or not. */
+  take(input: Input, isUnsettling = true): void {
     this.#inbox.push(input);
+    this.#isUnsettled ||= isUnsettling;
     this.#loop.schedule();
   }
 
@@ -216,22 +225,6 @@ export class Floor {
     this.#touched.add(run);
   }
 
-  pause(): void {
-    this.#dispatching = false;
-    for (const run of this.world.runs.values()) this.touch(run);
-  }
-
-  /** Gives nothing out until this is done. */
-  async withheld<T>(what: () => Promise<T>): Promise<T> {
-    this.#withholding = true;
-    try {
-      return await what();
-    } finally {
-      this.#withholding = false;
-      for (const run of this.world.runs.values()) this.touch(run);
-    }
-  }
-
   /** Has an attempt stopped once the turn is durable. A hard limit leaves no grace. */
   stopLater(task: Task, reason: StopReason, grace: Millis): void {
     const hard = reason.kind === "timeout" && reason.limit === "hard";
@@ -261,6 +254,16 @@ export class Floor {
     return PRESSURE_POLICY[this.dispatcher.mode].timeoutFactor;
   }
 
+  /** Only where it is settled who goes next. */
+  #hurry(live: Live): void {
+    if (!this.#isUnsettled && this.gate.isOpen) this.#loop.aside(() => this.handOut.hurry(live));
+  }
+
+  #hear(turn: Turn, run: Run, task: Task, fence: number, report: Report): void {
+    settleReport(turn, run, task, fence, report);
+    if (report.kind === "ended") this.handOut.takeUp(turn, task);
+  }
+
   #observe(change: Change): void {
     this.pools.observe(change);
     this.#deadlines.observe(change);
@@ -284,8 +287,8 @@ export class Floor {
     this.#recorder.write();
   }
 
-  get #gives(): boolean {
-    return this.#dispatching && !this.#withholding;
+  #touchAll(): void {
+    for (const run of this.world.runs.values()) this.touch(run);
   }
 
   get #isPending(): boolean {
@@ -305,7 +308,7 @@ export class Floor {
   /** Everything this turn has to rule on, in a fixed order: the same inputs give the same events. */
   #decide(turn: Turn): void {
     const inbox = this.#inbox;
-    this.#inbox = [];
+    [this.#inbox, this.#isUnsettled] = [[], false];
     // Woken long after it should have been, and after the last turn: the machine has slept, or its clock was set forward.
     const expected = this.#due !== undefined && this.#due < this.#turnedAt ? this.#turnedAt : this.#due;
     if (expected !== undefined && turn.now > later(expected, SLEPT)) this.#lookout.forgive(turn);
@@ -315,9 +318,9 @@ export class Floor {
     this.#feelPressure();
     this.#deadlines.due(turn.now, (run, task) => this.#lookout.look(turn, run, task));
     this.#settleEnds(turn);
-    this.#hasMore = this.#gives && !this.#dispatch(turn);
+    this.#hasMore = this.gate.isOpen && !this.#dispatch(turn);
     this.handOut.settle();
-    for (const run of this.#touched) this.#verdicts.judge(turn.now, run, this.#gives);
+    for (const run of this.#touched) this.#verdicts.judge(turn.now, run, !this.gate.isShut);
     this.#touched = new Set();
   }
 
@@ -389,7 +392,7 @@ export class Floor {
       this.#lazySince && later(this.#lazySince, LAZY_MAX),
       this.#keepAt,
       this.#deadlines.next(),
-      this.#gives ? this.pools.nextWake(now) : undefined,
+      this.gate.isOpen ? this.pools.nextWake(now) : undefined,
     );
     return this.#due;
   }

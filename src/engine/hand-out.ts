@@ -1,18 +1,21 @@
 /** Gives tasks to this machine's workers: each claim is an event, and what it leads to is begun when that is durable, or before where it may be. */
 import type { Assignment, Dispatcher } from "../decide/dispatcher.ts";
+import { goesAlone } from "../decide/foresee.ts";
 import { NO_TOKEN } from "../domain/lease.ts";
-import type { Task } from "../domain/task.ts";
+import { isHeld, type Task } from "../domain/task.ts";
 import { later, type Millis } from "../domain/time.ts";
-import type { Attempts, Begun } from "./attempts.ts";
+import type { Attempts, Begun, Live } from "./attempts.ts";
 import { Clearances } from "./clearances.ts";
+import type { Gate } from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
-import type { Turn } from "./settle.ts";
+import { type Turn, voidClaim } from "./settle.ts";
 
 export interface HandOutDeps {
   readonly dispatcher: Dispatcher;
   readonly attempts: Attempts;
   readonly outbox: Outbox;
   readonly ttl: Millis;
+  readonly gate: Gate;
   /** Whether to begin early is worth it. */
   readonly isEager: boolean;
 }
@@ -42,13 +45,37 @@ export class HandOut {
 
   /** Goes on with what was begun before its claim was written down, as if it were claimed now. False where that may not be. */
   takeOver(turn: Turn, begun: Begun): boolean {
-    const { dispatcher, outbox } = this.#deps;
-    const worker = dispatcher.nodes[0]?.next(undefined);
-    const assignment = worker && dispatcher.exactFor(worker, ANYTHING, begun.task, turn.now);
+    const assignment = this.#exact(turn, begun.task);
     if (assignment === undefined) return false;
     this.#record(turn, assignment, undefined);
-    outbox.start(begun.take());
+    this.#deps.outbox.start(begun.take());
     return true;
+  }
+
+  /**
+   * An attempt has ended well, and that is dealt with next. If there is only one that can go then, and it may be begun before its claim is
+   * written, it is begun before everything else: all that is to be done about both is done while it begins.
+   */
+  hurry(live: Live): void {
+    const { dispatcher, attempts } = this.#deps;
+    const { run, task } = live;
+    if (isHeld(task.status) && task.status.stopping !== undefined) return;
+    const next = this.#clearances?.namedBy(live);
+    if (next !== undefined && goesAlone(dispatcher, run, task, next)) attempts.beginAfter(live, next);
+  }
+
+  /** The end of this one is dealt with. Claims what was begun at it; should that not be possible, that is ended, and its number is not used. */
+  takeUp(turn: Turn, ended: Task): void {
+    const { attempts, gate } = this.#deps;
+    attempts.heard();
+    const begun = attempts.begunAfter(ended);
+    if (begun === undefined) return;
+    const isUnwanted = begun.isOutdated || gate.isShut;
+    const assignment = isUnwanted ? undefined : this.#exact(turn, begun.task);
+    if (assignment !== undefined) return this.claim(turn, assignment);
+    const gone = attempts.giveUp(begun);
+    void gate.hold(() => gone);
+    voidClaim(turn, begun.run, begun.task);
   }
 
   /** Its claim is over. */
@@ -58,12 +85,19 @@ export class HandOut {
 
   /** It is another than it was. */
   changed(task: Task): void {
+    this.#deps.attempts.outdate(task);
     this.#clearances?.drop(task);
   }
 
   /** To be called at the end of each turn. */
   settle(): void {
     this.#clearances?.settle();
+  }
+
+  #exact({ now }: Turn, task: Task): Assignment | undefined {
+    const { dispatcher } = this.#deps;
+    const worker = dispatcher.nodes[0]?.next(undefined);
+    return worker && dispatcher.exactFor(worker, ANYTHING, task, now);
   }
 
   #record({ now, journal }: Turn, { run, task, worker, evidence }: Assignment, next: Task | undefined): void {

@@ -35,6 +35,11 @@ export class Loop {
     });
   }
 
+  /** Does something that cannot wait for a turn, unless no more of these are taken. It goes wrong as one does. */
+  aside(what: () => void): void {
+    if (!this.#closed) this.#guarded(what);
+  }
+
   close(): void {
     this.#closed = true;
     this.#timer?.timer.cancel();
@@ -43,16 +48,20 @@ export class Loop {
   #turn(): void {
     if (this.#turning || this.#closed) return;
     this.#turning = true;
-    try {
-      this.#deps.turn(this.#deps.clock.now());
-    } catch (error) {
-      this.close();
-      return this.#deps.failed(error);
-    } finally {
-      this.#turning = false;
-    }
+    this.#guarded(() => this.#deps.turn(this.#deps.clock.now()));
+    this.#turning = false;
+    if (this.#closed) return;
     if (this.#deps.pending()) this.schedule();
     else this.#rest();
+  }
+
+  #guarded(what: () => void): void {
+    try {
+      what();
+    } catch (error) {
+      this.close();
+      this.#deps.failed(error);
+    }
   }
 
   /** What the turn has led to goes out first: finding out when the next one is due would hold it up. */

@@ -48,6 +48,18 @@ describe("order", () => {
     expect(statesOf(run)).toEqual({ a: "succeeded", b: "claimed", c: "blocked" });
   });
 
+  test("it is not quiet before the last end is written down", async () => {
+    const rig = await openRig();
+    const run = await rig.submit([task("a")]);
+    const { outcome } = rig.machine.at("a").succeeds();
+    // It is heard of, and no turn has been taken.
+    await Promise.resolve(outcome);
+    expect([statesOf(run), rig.engine.live]).toEqual([{ a: "claimed" }, 1]);
+    await rig.promised(rig.engine.quiet());
+    expect([statesOf(run), rig.engine.live]).toEqual([{ a: "succeeded" }, 0]);
+    expect(await rig.kinds()).toContain("succeeded");
+  });
+
   test("an empty run ends at once", async () => {
     const rig = await openRig();
     const run = await rig.submit([]);

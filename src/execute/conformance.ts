@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { runId, taskId } from "../domain/ids.ts";
+import type { Outcome } from "../domain/outcome.ts";
 import type { ProcessIdentity, StopReason } from "../domain/task.ts";
 import { millis, seconds } from "../domain/time.ts";
 import type { Attempt, Executor, Handle, Watch } from "./executor.ts";
@@ -62,6 +63,14 @@ export function executorConformance(open: (dir: string) => Executor | Promise<Ex
     afterEach(async () => {
       await executor[Symbol.asyncDispose]();
       rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+    });
+
+    test("who is eager tells the outcome to whoever watches before anybody else has it", async () => {
+      const order: string[] = [];
+      const ending = ({ kind }: Outcome): void => void order.push(kind);
+      const handle = executor.start(shell(dir, "true"), { ...watch, ending });
+      await handle.outcome.then(() => order.push("told"));
+      expect(order).toEqual(executor.isEager === true ? ["success", "told"] : ["told"]);
     });
 
     test("an attempt that ends well is a success, told to have started once and before", async () => {

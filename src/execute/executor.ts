@@ -28,6 +28,8 @@ export interface Watch {
   started(process: ProcessIdentity | undefined): void;
   /** The attempt gave a sign of life: output, a note, a changed file. */
   progressed(): void;
+  /** The outcome is known, and nobody has heard of it yet: what should be done before anything else is done in here. Told by those who are eager. */
+  ending?(outcome: Outcome): void;
 }
 
 /** A live attempt. */

@@ -35,6 +35,7 @@ export class Process {
     if (!this.alive) throw new Error(`${this.attempt.task} has already ended`);
     this.outcome = outcome;
     this.#tell?.(outcome);
+    this.#watch?.ending?.(outcome);
     return this;
   }
   succeeds(): this {

@@ -52,6 +52,11 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "if (over.has(live.task)) this.drop(next);",
     "if (over.has(live.task)) continue;",
   ),
+  "a task is begun at the end of one whose claim is not written": bug(
+    "engine/clearances.ts",
+    "if (!live.isWritten) return undefined;",
+    "",
+  ),
   "what was begun early is left alone at a restart": bug("engine/engine.ts", "ends.push(each.end());", "{}"),
   "what was begun early is not looked for at a restart": bug(
     "engine/engine.ts",
@@ -59,8 +64,8 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "",
   ),
   "the number of a claim in doubt is used again": bug(
-    "engine/engine.ts",
-    'if (waits(task)) turn.journal.ofTask(run, task, { kind: "voided" }, turn.now);',
+    "engine/settle.ts",
+    'if (isWaiting(task)) journal.ofTask(run, task, { kind: "voided" }, now);',
     "",
   ),
   "resources are given back twice": bug(

@@ -42,13 +42,16 @@ export const fateOf =
   (task, fence) => {
     const own = chance.fork(`${task}/${fence}`);
     const [lasts, toStart, toStop] = [own.span(200, 20_000), millis(own.whole(0, 30)), own.span(1, 8_000)];
+    // Of some runs everything is over so soon that the disk has not heard of its beginning.
+    const isBrief = chance.fork(`brief ${task.slice(0, task.indexOf("/"))}`).flip(0.3);
+    const brief = millis(own.fork("brief").whole(0, 40));
     const failure = own.pick(FAILURES);
     const [fails, hangs, isSlow, isStubborn] = [own.next(), own.next(), own.next(), own.next()];
     // When all is well again nothing stands still; what fails, fails as often as it may.
     const ends: Outcome = fails < (faults.fail ?? 0) * 0.7 ? failure : SUCCESS;
     const isBad = (dice: number, kind: "hang" | "slow"): boolean => dice < (faults[kind] ?? 0) * 0.4 && !isWell();
     return {
-      lasts: isBad(isSlow, "slow") ? millis(lasts * 10) : lasts,
+      lasts: isBad(isSlow, "slow") ? millis(lasts * 10) : isBrief ? brief : lasts,
       outcome: ends,
       toStart,
       toStop,

@@ -137,7 +137,12 @@ export class Machine {
     process.end?.cancel();
     process.outcome = outcome;
     this.#deps.trace(`${nameOf(process.attempt)} ended: ${outcome.kind}`);
-    for (const { life, tell } of process.watchers) life.enter(() => tell(outcome));
+    for (const { life, watch, tell } of process.watchers) {
+      life.enter(() => {
+        tell(outcome);
+        watch.ending?.(outcome);
+      });
+    }
   }
 
   #stop(process: Process, reason: StopReason, grace: Millis): void {

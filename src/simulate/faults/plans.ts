@@ -49,8 +49,12 @@ export function planDraft(chance: Chance, no: number, means: PlanMeans, tasks: n
     demands: chance.flip(0.3),
     outside: means.pools.length === 0 ? 0 : chance.pick([0, 0.5, 0.8, 1]),
   };
+  const isChain = chance.fork("chain").flip(0.2);
   const specs: TaskSpec[] = [];
-  for (let at = 0; at < tasks; at++) specs.push(specOf(chance.fork(`task ${at}`), at, taste, means));
+  for (let at = 0; at < tasks; at++) {
+    const own = chance.fork(`task ${at}`);
+    specs.push(isChain ? linkOf(own, at, taste) : specOf(own, at, taste, means));
+  }
   const manifest: RunManifest = {
     id: runId(`run-${no}`),
     name: `plan-${chance.whole(1, 2)}`,
@@ -85,6 +89,20 @@ function specOf(chance: Chance, at: number, taste: Taste, means: PlanMeans): Tas
     ...(taste.gates && chance.flip(0.3) && { gate: "sure?" }),
     ...(chance.flip(0.3) && { estimate: chance.span(500, 60_000) }),
     ...(chance.flip(0.15) && { provider: "service" }),
+  };
+}
+
+/** One of those that follow each other and ask for nothing else: whoever comes next is known before it may go. */
+function linkOf(chance: Chance, at: number, taste: Taste): TaskSpec {
+  const needs = at === 0 ? [] : [taskId(`t${at - 1}`)];
+  const onFailure = chance.flip(0.5) ? "continue" : "skip";
+  return {
+    ...SPEC_DEFAULTS,
+    id: taskId(`t${at}`),
+    run: { argv: ["true"] },
+    needs,
+    onFailure,
+    ...limitsOf(chance, taste),
   };
 }
 
