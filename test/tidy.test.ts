@@ -87,6 +87,7 @@ describe("the law of words", () => {
     "crypto.randomUUID()",
     "randomBytes(8)",
     "console.log(1)",
+    "fc.assert(law)",
     "x as any",
     "export const enum Colour {}",
     "// @ts-ignore",
@@ -107,6 +108,11 @@ describe("the law of words", () => {
     ["of a connection, which times itself", "src/wire/channel.ts", "socket.setTimeout(5)"],
   ])("allows it %s", (_, path, text) => {
     expect(complaints({ [path]: text })).toEqual([]);
+  });
+
+  test("holds for tests, too, where it is about them", () => {
+    expect(complaints({ "src/engine/tick.test.ts": "fc.assert(law)" })).toHaveLength(1);
+    expect(complaints({ "test/rig/property.ts": "fc.assert(law)" })).toEqual([]);
   });
 
   test("sees code that follows a web address", () => {

@@ -1,6 +1,7 @@
 import { matchesGlob } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { always } from "../../test/rig/property.ts";
 import { compilePath, normalizePath, overlaps } from "./paths.ts";
 
 describe("a normalised path", () => {
@@ -25,7 +26,7 @@ describe("a normalised path", () => {
     },
   );
 
-  test("never leaves the directory, and is itself normal", () => {
+  test("never leaves the directory, and is itself normal", async () => {
     const raw = fc.array(fc.constantFrom("a", "b", ".", "..", "/", "//", "*", "~", "\\", " ", "...", "%2e%2e"), {
       maxLength: 10,
     });
@@ -36,7 +37,7 @@ describe("a normalised path", () => {
       expect(path.startsWith("/")).toBe(false);
       expect(normalizePath(path)).toBe(path);
     });
-    fc.assert(staysInside, { numRuns: 2_000 });
+    await always(2_000, staysInside);
   });
 });
 
@@ -81,24 +82,24 @@ describe("two paths", () => {
   const pattern = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join("/"));
   const file = fc.array(fc.constantFrom("a", "b", "ab", "a.ts", "aab"), { minLength: 1, maxLength: 4 });
 
-  test("overlap whenever some file is matched by both, for as many files as one cares to try", () => {
+  test("overlap whenever some file is matched by both, for as many files as one cares to try", async () => {
     const isSound = fc.property(pattern, pattern, file, (a, b, segments) => {
       const matches = (glob: string) =>
         segments.some((_, at) => matchesGlob(segments.slice(0, at + 1).join("/"), glob));
       if (matches(a) && matches(b)) expect(overlaps(a, b), `${a} ${b} ${segments.join("/")}`).toBe(true);
     });
-    fc.assert(isSound, { numRuns: 5_000 });
+    await always(5_000, isSound);
   });
 
-  test("overlap the same either way round, and with themselves", () => {
+  test("overlap the same either way round, and with themselves", async () => {
     const isSymmetric = fc.property(pattern, pattern, (a, b) => {
       expect(overlaps(a, b)).toBe(overlaps(b, a));
       expect(overlaps(a, a)).toBe(true);
     });
-    fc.assert(isSymmetric, { numRuns: 2_000 });
+    await always(2_000, isSymmetric);
   });
 
-  test("that overlap have heads of which one leads to the other", () => {
+  test("that overlap have heads of which one leads to the other", async () => {
     const isIndexed = fc.property(pattern, pattern, (a, b) => {
       const [left, right] = [a, b].map(compilePath).map(({ segments, literals }) => segments.slice(0, literals)) as [
         string[],
@@ -107,6 +108,6 @@ describe("two paths", () => {
       const shared = Math.min(left.length, right.length);
       if (overlaps(a, b)) expect(left.slice(0, shared)).toEqual(right.slice(0, shared));
     });
-    fc.assert(isIndexed, { numRuns: 2_000 });
+    await always(2_000, isIndexed);
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { always } from "../../test/rig/property.ts";
 import {
   between,
   DURATION_MAX,
@@ -57,22 +58,22 @@ test.each([
   expect(formatDuration(span)).toBe(text);
 });
 
-test("what is shown reads back, to the precision it is shown with", () => {
+test("what is shown reads back, to the precision it is shown with", async () => {
   const span = fc.integer({ min: 0, max: DURATION_MAX });
   const readsBack = fc.property(span, (raw) => {
     const again = parseDuration(formatDuration(millis(raw))) as number;
     expect(Math.abs(again - raw)).toBeLessThanOrEqual(Math.max(1, raw * 0.05));
   });
-  fc.assert(readsBack);
+  await always(100, readsBack);
 });
 
-test("a duration is whole milliseconds within a year, or nothing, and never takes long", () => {
+test("a duration is whole milliseconds within a year, or nothing, and never takes long", async () => {
   const text = fc.array(fc.constantFrom("1", "99", ".5", "ms", "s", "m", "h", "d", " ", "-"), { maxLength: 200 });
   const isWholeOrNothing = fc.property(text, (parts) => {
     const span = parseDuration(parts.join(""));
     expect(span === undefined || (Number.isSafeInteger(span) && span >= 0 && span <= DURATION_MAX)).toBe(true);
   });
-  fc.assert(isWholeOrNothing);
+  await always(100, isWholeOrNothing);
   expect(parseDuration(`${"1m".repeat(100_000)}!`)).toBeUndefined();
 });
 

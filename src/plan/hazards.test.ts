@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { always } from "../../test/rig/property.ts";
 import { buildGraph } from "../domain/graph.ts";
 import { type TaskId, taskId } from "../domain/ids.ts";
 import { overlaps } from "../domain/paths.ts";
@@ -53,7 +54,7 @@ describe("unordered tasks", () => {
     expect(pairs([{ writes: ["a"] }, { needs: [0] }, { needs: [1] }, { needs: [2], writes: ["a"] }])).toEqual([]);
   });
 
-  test("are found as the definition says", () => {
+  test("are found as the definition says", async () => {
     const path = fc.constantFrom("a", "a/b", "a/b/c", "a/", "b", "./", "*", "a/*", "**/c", "c");
     const sketch = fc.record({
       reads: fc.array(path, { maxLength: 2 }),
@@ -64,10 +65,10 @@ describe("unordered tasks", () => {
       const sketches = raw.map((one, no) => ({ ...one, needs: one.needs.filter((need) => need < no) }));
       expect([...pairs(sketches)].sort()).toEqual(pairsByDefinition(sketches));
     });
-    fc.assert(isExact, { numRuns: 1_000 });
+    await always(1_000, isExact);
   });
 
-  test("are found in a large group whenever there are any, and only there", () => {
+  test("are found in a large group whenever there are any, and only there", async () => {
     const size = 120;
     const sketch = fc.tuple(fc.boolean(), fc.boolean(), fc.nat(20));
     const isRight = fc.property(
@@ -83,7 +84,7 @@ describe("unordered tasks", () => {
         expect(found.length > 0).toBe(truth.size > 0);
       },
     );
-    fc.assert(isRight, { numRuns: 30 });
+    await always(30, isRight);
   });
 
   test("are found when many read what is then written, and the writer does not wait for them", () => {

@@ -1,19 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { always } from "../../test/rig/property.ts";
 import { readPlainJson } from "./json-plain.ts";
 import { scanJson } from "./json-scan.ts";
 import { DEPTH_MAX } from "./source.ts";
 
 describe("JSON as programs write it", () => {
-  test("is read whatever it is, in one line or several", () => {
+  test("is read whatever it is, in one line or several", async () => {
     const any = fc.property(fc.jsonValue(), fc.constantFrom(0, 1, 2, 4), fc.boolean(), (value, indent, hasEnd) => {
       const text = `${JSON.stringify(value, null, indent)}${hasEnd ? "\n" : ""}`;
       expect(readPlainJson(text)?.value).toEqual(JSON.parse(text));
     });
-    fc.assert(any, { numRuns: 2_000 });
+    await always(2_000, any);
   });
 
-  test("whatever is read has no fault, and no key that is written twice", () => {
+  test("whatever is read has no fault, and no key that is written twice", async () => {
     const piece = fc.constantFrom(...'{}[],: \n01-e"'.split(""), '"a"', '"a":', '"b":', '"1":', "true");
     const near = fc
       .json({ maxDepth: 3 })
@@ -28,7 +29,7 @@ describe("JSON as programs write it", () => {
       expect(scanJson(text, { isThorough: true })).toMatchObject({ duplicates: [] });
       expect(scanJson(text).fault).toBeUndefined();
     });
-    fc.assert(agrees, { numRuns: 20_000 });
+    await always(20_000, agrees);
   });
 
   test.each([

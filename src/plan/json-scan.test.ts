@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { always } from "../../test/rig/property.ts";
 import { isMap } from "../std/schema.ts";
 import { scanJson } from "./json-scan.ts";
 import { offsetOf, Place } from "./places.ts";
@@ -21,7 +22,7 @@ const offsets = (text: string, path: readonly (string | number)[]) => {
 };
 
 describe("the JSON scanner", () => {
-  test("finds a fault exactly where JSON.parse does not read the text", () => {
+  test("finds a fault exactly where JSON.parse does not read the text", async () => {
     const piece = fc.constantFrom(
       ...'{}[],:"\\ \n\t0123456789-+.eEtruefalsn'.split(""),
       "true",
@@ -46,10 +47,10 @@ describe("the JSON scanner", () => {
     const agrees = fc.property(fc.oneof(near, wild), (text) => {
       expect(scanJson(text).fault === undefined, JSON.stringify(text)).toBe(isJson(text));
     });
-    fc.assert(agrees, { numRuns: 10_000 });
+    await always(10_000, agrees);
   });
 
-  test("finds where every value stands", () => {
+  test("finds where every value stands", async () => {
     const finds = fc.property(fc.json({ maxDepth: 3 }), fc.constantFrom(0, 1, 3), (json, indent) => {
       const value = JSON.parse(json) as unknown;
       const text = JSON.stringify(value, undefined, indent);
@@ -60,7 +61,7 @@ describe("the JSON scanner", () => {
         if (typeof last === "string") expect(text.slice(key).startsWith(JSON.stringify(last))).toBe(true);
       }
     });
-    fc.assert(finds, { numRuns: 300 });
+    await always(300, finds);
   });
 
   test("sees keys written twice, few or many, plain or escaped", () => {

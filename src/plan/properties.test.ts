@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { always } from "../../test/rig/property.ts";
 import { PRIORITIES } from "../domain/spec.ts";
 import { DIAGNOSTICS } from "./diagnostics.ts";
 import { type Plan, parsePlan } from "./plan.ts";
 
-const RUNS = Number(process.env.PLAN_RUNS ?? 300);
+const RUNS = 300;
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** Whatever is parsed gives a plan or diagnostics that point into the file; it never throws. */
@@ -65,19 +66,19 @@ const changed = (text: string): fc.Arbitrary<string> => {
 describe("parsing", () => {
   test("has an answer to any bytes", async () => {
     const name = fc.constantFrom("plan.yaml", "plan.json");
-    await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), name, expectAnAnswer), { numRuns: RUNS });
+    await always(RUNS, fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), name, expectAnAnswer));
   });
 
   test("has an answer to plans in which a few characters were changed", async () => {
-    await fc.assert(
+    await always(
+      RUNS,
       fc.asyncProperty(changed(YAML), (text) => expectAnAnswer(encode(text), "plan.yaml")),
-      { numRuns: RUNS },
     );
-    await fc.assert(
+    await always(
+      RUNS,
       fc.asyncProperty(changed(JSON_PLAN), (text) => expectAnAnswer(encode(text), "plan.json")),
-      { numRuns: RUNS },
     );
-  }, 30_000);
+  });
 
   test("has an answer to plans with a value of the wrong kind anywhere", async () => {
     const wrong = fc.jsonValue({ maxDepth: 2 });
@@ -91,9 +92,9 @@ describe("parsing", () => {
       },
       { requiredKeys: ["tasks"] },
     );
-    await fc.assert(
+    await always(
+      RUNS,
       fc.asyncProperty(plan, (value) => expectAnAnswer(encode(JSON.stringify(value)), "plan.json")),
-      { numRuns: RUNS },
     );
   });
 });
@@ -231,6 +232,6 @@ describe("a plan", () => {
       const { graph: __, ...again } = second.value.plan;
       expect(again).toEqual(once);
     });
-    await fc.assert(isSame, { numRuns: RUNS });
+    await always(RUNS, isSame);
   });
 });
