@@ -17,9 +17,16 @@ export class Place {
     path.reduce<Place>((place, part) => place.#childOrNew(part), this);
   }
 
+  /** Of a key that is written twice the last one counts, with what is in it. */
   found(key: number, value: number): void {
+    if (this.key !== undefined) this.#forget();
     this.key = key;
     this.value = value;
+  }
+
+  #forget(): void {
+    [this.key, this.value] = [undefined, undefined];
+    for (const child of this.#children.values()) if (child.key !== undefined) child.#forget();
   }
 
   #childOrNew(part: PathPart): Place {

@@ -41,6 +41,21 @@ describe("a key that is written again hides nothing", () => {
     expect(await said("tasks:\n  a: { run: x }\n  a: { run: x }\n")).toEqual(["3:3 PLAN_DUPLICATE"]);
   });
 
+  test("of circles, neither, and what is said of the last one stands in the last one", async () => {
+    const [first, second] = ["  a: { run: x, needs: [b] }", "  a: { run: x, needs: [nobody] }"];
+    expect(await said(`tasks:\n${first}\n  b: { run: x, needs: [a] }\n${second}\n`)).toEqual([
+      "2:24 PLAN_CYCLE",
+      "4:3 PLAN_DUPLICATE",
+      "4:24 PLAN_NEED_UNKNOWN",
+    ]);
+  });
+
+  test("and nothing that the last one has from elsewhere is said to stand in an earlier one", async () => {
+    const head = "resources: { claude: 2 }\ndefaults: { resources: { claude: 5 } }";
+    const tasks = "  a: { run: x, resources: { claude: 1 } }\n  a: { run: x }";
+    expect(await said(`${head}\ntasks:\n${tasks}\n`)).toEqual(["5:3 PLAN_DUPLICATE", "5:3 PLAN_IMPOSSIBLE"]);
+  });
+
   test("of any number of them, in a time that can be waited for", async () => {
     const tasks = Array.from({ length: 2_000 }, () => "  a: { run: x, timeot: 3 }\n").join("");
     expect((await said(`tasks:\n${tasks}`)).length).toBeGreaterThan(10);

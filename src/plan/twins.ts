@@ -59,9 +59,10 @@ function renamed(text: string, places: readonly number[], name: string): string 
   return result + text.slice(at);
 }
 
+/** Nor does anything that is said of a plan have it in it, unless it is about that name. */
 function unusedIn(text: string): string {
-  let name = "other";
-  while (text.includes(name)) name += "x";
+  let name = "xq";
+  while (text.includes(name)) name += "q";
   return name;
 }
 

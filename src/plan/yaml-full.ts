@@ -62,7 +62,11 @@ function convert(text: string, document: Document.Parsed): Result<Source, readon
     findings: [...values.findings, ...duplicateFindings(text, values.duplicates)],
     duplicates: values.duplicates,
     taskKeys: taskKeysOf(value, values.orders),
-    locate: (places) => locate(document.contents, places),
+    locate: (places) => {
+      const start = document.contents?.range[0] ?? 0;
+      places.found(start, start);
+      locate(document.contents, places);
+    },
   });
 }
 
@@ -85,8 +89,6 @@ function faultFindings(faults: readonly Fault[]): readonly Finding[] {
 
 /** Walks only where somebody asked for a place, so its depth is that of the question. */
 function locate(node: ParsedNode | null, place: Place): void {
-  const start = node?.range[0] ?? 0;
-  if (place.key === undefined) place.found(start, start);
   if (isMap<ParsedNode, ParsedNode | null>(node)) {
     for (const { key, value } of node.items) {
       const child = isScalar(key) ? place.child(keyText(key)) : undefined;
@@ -99,7 +101,9 @@ function locate(node: ParsedNode | null, place: Place): void {
   } else if (isSeq<ParsedNode>(node)) {
     for (const [at, item] of node.items.entries()) {
       const child = place.child(at);
-      if (child !== undefined) locate(item, child);
+      if (child === undefined) continue;
+      child.found(item.range[0], item.range[0]);
+      locate(item, child);
     }
   }
 }
