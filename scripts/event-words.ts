@@ -90,6 +90,11 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
       "The scheduler died while another claim named this task as `next`: an attempt may have been begun that was never written down. It does not go on, and its number is not used again.",
     fields: [],
   },
+  set_back: {
+    meaning:
+      "The clock of the scheduler that took the run up is behind what is known of the task, by so much. Since when it waits or runs, and a back-off, are counted from here.",
+    fields: ["by_ms"],
+  },
   late_report_refused: {
     meaning: "Somebody reported on a claim that is no longer theirs. Nothing changed.",
     fields: ["reported"],

@@ -203,6 +203,11 @@ export interface TaskWaiting extends OfTask {
 export interface TaskVoided extends OfTask {
   readonly kind: "voided";
 }
+/** Whoever took it up has a clock that is behind what is known of it, by so much: since when it waits or runs is counted from here. */
+export interface TaskSetBack extends OfTask {
+  readonly kind: "set_back";
+  readonly by: Millis;
+}
 /** A report that came with an old fence or after its deadline. Nothing was changed by it. */
 export interface LateReportRefused extends OfTask {
   readonly kind: "late_report_refused";
@@ -275,6 +280,7 @@ export type TaskEvent =
   | TaskInverted
   | TaskWaiting
   | TaskVoided
+  | TaskSetBack
   | LateReportRefused
   | TaskOffered
   | OfferEnded

@@ -7,7 +7,7 @@ import { type Event, isSystemEvent, type RunEvent, type SystemEvent, type TaskEv
 import { pausesOf, scopeKey } from "./pause.ts";
 import { type Run, taskOf } from "./run.ts";
 import { type Ended, type Held, isHeld, isTerminal, type Status, type Task } from "./task.ts";
-import { type Instant, millis } from "./time.ts";
+import { between, type Instant, later, millis } from "./time.ts";
 import { BLOCKED, type Change, newRun, type World } from "./world.ts";
 
 /** Folds one event in, and appends every task that moved to `changes`. */
@@ -201,6 +201,8 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
       invariant(event.attempt === task.attempt + 1, `${task.spec.id}: claim ${event.attempt} follows ${task.attempt}`);
       task.attempt = event.attempt;
       return;
+    case "set_back":
+      return countFromNow(run, task, event.at, changes, event);
     case "silent":
     case "noted":
     case "late_report_refused":
@@ -231,6 +233,16 @@ function nobodyHasToCome(task: Task): void {
   if (task.offer !== undefined) delete task.offer;
   if (task.starving !== undefined) delete task.starving;
   if (task.ignored !== undefined) delete task.ignored;
+}
+
+/** Nothing has begun at a time that is still to come, and nobody is made to wait until it has. */
+function countFromNow(run: Run, task: Task, now: Instant, changes: Change[], cause: Event): void {
+  const { status, starving } = task;
+  if (starving !== undefined && starving.since > now) task.starving = { ...starving, since: now };
+  if (!("since" in status) || status.since <= now) return;
+  if (isHeld(status)) return move(run, task, { ...status, since: now }, changes, cause);
+  const notBefore = later(now, between(status.since, status.notBefore));
+  move(run, task, { ...status, since: now, notBefore }, changes, cause);
 }
 
 function openIfReady(run: Run, task: Task, at: Instant, changes: Change[], cause: Event): void {

@@ -14,7 +14,7 @@ import type { WorkerId } from "./ids.ts";
 import type { Lease } from "./lease.ts";
 import type { Outcome, TimeoutLimit } from "./outcome.ts";
 import type { Priority, TaskSpec } from "./spec.ts";
-import type { Instant } from "./time.ts";
+import { type Instant, type Millis, millis } from "./time.ts";
 
 export const TASK_STATES = [
   "blocked",
@@ -163,6 +163,12 @@ export interface Task {
 export const isTerminal = (state: TaskState): state is TerminalState =>
   (TERMINAL_STATES as readonly string[]).includes(state);
 export const isHeld = (status: Status): status is Held => status.state === "claimed" || status.state === "running";
+
+/** How far ahead of now what is known of it lies: by the clock of one scheduler, that of another may be behind. */
+export function aheadOf({ status, starving }: Task, now: Instant): Millis {
+  const since = "since" in status ? status.since : now;
+  return millis(Math.max(since, starving?.since ?? now) - now);
+}
 
 /** The lane it is in now. */
 export const laneOf = (task: Task): Priority => task.lane ?? task.spec.priority;

@@ -35,37 +35,32 @@ const SHORT_MS = 50;
 
 export class Attempts {
   readonly #deps: AttemptsDeps;
+  /** Until a turn has seen how they ended. */
   readonly #live = new Map<Task, Live>();
   /** Got ready before they were even claimed. */
   readonly #ahead = new Map<Task, Attempt>();
   /** Begun at the end of another, before that was dealt with and they were claimed. */
   readonly #early = new Map<Task, Live>();
-  /** Ends that were reported, and that no turn has seen. */
-  #unheard = 0;
   /** How long the last one took that ended. */
   #lastMs = Number.POSITIVE_INFINITY;
 
   constructor(deps: AttemptsDeps) {
-    const report: AttemptsDeps["report"] = (run, task, fence, said) => {
-      if (said.kind === "ended") this.#unheard++;
-      deps.report(run, task, fence, said);
-    };
-    this.#deps = { ...deps, report };
+    this.#deps = deps;
   }
 
   /** How many are alive, or have ended without anybody having dealt with that. */
   get size(): number {
-    return this.#live.size + this.#early.size + this.#unheard;
+    return this.#live.size + this.#early.size;
   }
 
-  /** A turn has seen the end of one. */
-  heard(): void {
-    this.#unheard--;
+  /** A turn has seen the end of this one. */
+  heard(task: Task, fence: number): void {
+    if (this.#find(task, fence) !== undefined) this.#live.delete(task);
   }
 
-  /** Every live attempt that still is its task's current one. */
+  /** Every one that is alive and still its task's current one. */
   *current(): Iterable<{ readonly run: Run; readonly task: Task }> {
-    for (const live of this.#live.values()) if (live.fence === live.task.attempt) yield live;
+    for (const live of this.#live.values()) if (!live.hasEnded && live.fence === live.task.attempt) yield live;
   }
 
   /** Whether attempts end so soon that getting the next one ready beforehand is worth it. */
@@ -176,7 +171,7 @@ export class Attempts {
     this.#find(task, fence)?.handle?.stop(reason, grace);
   }
 
-  /** Whether the task's attempt is one of this process. */
+  /** Whether the task's attempt is one of this process, whose end no turn has seen. */
   has(task: Task): boolean {
     return this.#live.has(task);
   }
@@ -200,10 +195,9 @@ export class Attempts {
     return this.#deps.attemptOf(run, { ...task, attempt: task.attempt + 1 });
   }
 
-  /** It may have ended before anybody knew that it was begun. */
   #takeUp(early: Live): Live {
     this.#early.delete(early.task);
-    if (!early.hasEnded) this.#live.set(early.task, early);
+    this.#live.set(early.task, early);
     early.claimed();
     return early;
   }
@@ -222,7 +216,6 @@ export class Attempts {
   #follow(live: Live): void {
     void live.handle?.outcome.then((outcome) => {
       live.hasEnded = true;
-      if (this.#find(live.task, live.fence) !== undefined) this.#live.delete(live.task);
       this.#lastMs = outcome.durationMs;
       live.say({ kind: "ended", outcome });
     });

@@ -83,6 +83,19 @@ describe("a cycle", () => {
     }
   });
 
+  test("does not take for lost what has ended here meanwhile, although nobody has heard of that yet", async () => {
+    const { rig, cycle } = await house();
+    const run = await rig.submit([task("a")]);
+    rig.machine.at("a").starts();
+    await rig.clock.advance(20);
+    // The program stands still for so long that every lease is over, and hears of everything at once.
+    const once = cycle.runOnce();
+    rig.clock.spend(minutes(30));
+    rig.machine.at("a").succeeds();
+    expect(await rig.promised(once)).toMatchObject({ recovered: [] });
+    expect([statesOf(run), rig.machine.started]).toEqual([{ a: "succeeded" }, ["a"]]);
+  });
+
   test("goes on when the sweep goes wrong, and says so", async () => {
     const { clock } = await openRig();
     const turn: CycleTurn = {

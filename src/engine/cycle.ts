@@ -218,15 +218,21 @@ export class Cycle {
     }
   }
 
-  /** Offers whose time is over came to nothing; those of paused tasks are taken back. */
+  /** Offers whose time is over came to nothing; those of paused tasks are taken back, and those that a clock made which has been set back since. */
   #endOffers(turn: CycleTurn): void {
     for (const each of turn.offered()) {
       const { offer } = each.task;
       if (offer === undefined) continue;
-      const why: OfferEnd | undefined = turn.isPaused(each) ? "paused" : offer.until < turn.now ? "ignored" : undefined;
+      const why = this.#offerEnd(turn.isPaused(each), between(turn.now, offer.until));
       if (why === undefined) continue;
       turn.write(each, { kind: "offer_ended", session: offer.session, why });
     }
+  }
+
+  #offerEnd(isPaused: boolean, left: Millis): OfferEnd | undefined {
+    if (isPaused) return "paused";
+    if (left < 0) return "ignored";
+    return left > this.#offer ? "opened" : undefined;
   }
 
   /** Looks again as soon as the first of the offers that are out has come to nothing. */

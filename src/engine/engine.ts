@@ -11,8 +11,8 @@ import { scopeKey } from "../domain/pause.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, type RunManifest, type RunNo, runNo } from "../domain/run.ts";
 import { LOCAL_POOL, poolOf, type TaskSpec } from "../domain/spec.ts";
-import { isHeld, type Task } from "../domain/task.ts";
-import type { Millis } from "../domain/time.ts";
+import { aheadOf, isHeld, type Task } from "../domain/task.ts";
+import type { Instant, Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import { restoreRun } from "../store/rows.ts";
 import type { PendingRequest, WorkingStore } from "../store/store.ts";
@@ -156,6 +156,7 @@ export class Engine {
       }
       for (const { run, lost, unwritten, begun } of taken) {
         if (run.status.state !== "finished") this.#reopen(turn, run);
+        setBack(turn, run);
         for (const task of lost) loseAtRestart(turn, run, task);
         for (const each of begun) if (!this.#floor.handOut.takeOver(turn, each)) ends.push(each.end());
         for (const task of unwritten) voidClaim(turn, run, task);
@@ -275,10 +276,11 @@ export class Engine {
 
   /** A service that was left alone is left alone still: how it went before is read from the ledger, in the order in which it went. */
   async #recallBreakers(taken: readonly Taken[]): Promise<void> {
+    const now = this.#deps.clock.now();
     const told: { readonly run: Run; readonly event: Event }[] = [];
     for (const { run } of taken) {
       if (run.tasks.every(({ spec }) => spec.provider === undefined)) continue;
-      for (const event of await this.#deps.store.events({ run: run.no })) told.push({ run, event });
+      for (const event of await this.#deps.store.events({ run: run.no })) told.push({ run, event: past(event, now) });
     }
     told.sort((a, b) => a.event.seq - b.event.seq);
     for (const { run, event } of told) this.dispatcher.breakers.recall(run, [event]);
@@ -324,6 +326,17 @@ export class Engine {
 }
 
 const taken = (id: RunId): UserError => new UserError("RUN_ACTIVE", `There is a run ${id} already`);
+
+/** What happened happened before now, whatever a clock said that has been set back since. */
+const past = (event: Event, now: Instant): Event => (event.at > now ? { ...event, at: now } : event);
+
+/** The clock may be behind that of the scheduler before: nobody is to wait for as long, or to have as much more time. */
+function setBack({ journal, now }: Turn, run: Run): void {
+  for (const task of run.tasks) {
+    const by = aheadOf(task, now);
+    if (by > 0) journal.ofTask(run, task, { kind: "set_back", by }, now);
+  }
+}
 
 /** A run of another scheduler, and what of it is gone. */
 interface Taken {

@@ -261,7 +261,7 @@ export class Floor {
 
   #hear(turn: Turn, run: Run, task: Task, fence: number, report: Report): void {
     settleReport(turn, run, task, fence, report);
-    if (report.kind === "ended") this.handOut.takeUp(turn, task);
+    if (report.kind === "ended") this.handOut.takeUp(turn, task, fence);
   }
 
   #observe(change: Change): void {

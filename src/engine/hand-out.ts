@@ -65,9 +65,9 @@ export class HandOut {
   }
 
   /** The end of this one is dealt with. Claims what was begun at it; should that not be possible, that is ended, and its number is not used. */
-  takeUp(turn: Turn, ended: Task): void {
+  takeUp(turn: Turn, ended: Task, fence: number): void {
     const { attempts, gate } = this.#deps;
-    attempts.heard();
+    attempts.heard(ended, fence);
     const begun = attempts.begunAfter(ended);
     if (begun === undefined) return;
     const isUnwanted = begun.isOutdated || gate.isShut;

@@ -5,7 +5,7 @@ import { find, openRig, type Rig, statesOf } from "../../test/rig/rig.ts";
 import { waitsOf } from "../decide/explain.ts";
 import type { Run } from "../domain/run.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
-import { later, millis, minutes, seconds } from "../domain/time.ts";
+import { hours, later, millis, minutes, seconds } from "../domain/time.ts";
 
 const waitOf = (rig: Rig, run: Run, id: string) => waitsOf(rig.engine.dispatcher, run, rig.clock.now())(find(run, id));
 const many = (count: number, rest: Partial<TaskSpec> = {}, name = "t"): readonly TaskSpec[] =>
@@ -135,18 +135,22 @@ describe("a service that fails", () => {
     expect(run.status.state).toBe("active");
   });
 
-  test("is left alone by the next scheduler, too", async () => {
-    const rig = await openRig({ workers: 1 });
-    const before = await rig.submit(flaky());
-    await failFive(rig);
-    expect(rig.machine.running).toEqual([]);
-    rig.crash();
-    const run = await rig.resume(before.no);
-    expect(rig.machine.running).toEqual([]);
-    expect(waitOf(rig, run, "t11")).toMatchObject({ reason: "breaker-open", provider: "api", failures: 5 });
-    await rig.clock.advance(61_000);
-    expect(rig.machine.running).toHaveLength(1);
-  });
+  test.each([0, 1])(
+    "is left alone by the next scheduler, too, and not longer where its clock is %d hours behind",
+    async (behind) => {
+      const rig = await openRig({ workers: 1 });
+      const before = await rig.submit(flaky());
+      await failFive(rig);
+      expect(rig.machine.running).toEqual([]);
+      rig.crash();
+      rig.clock.setBack(hours(behind));
+      const run = await rig.resume(before.no);
+      expect(rig.machine.running).toEqual([]);
+      expect(waitOf(rig, run, "t11")).toMatchObject({ reason: "breaker-open", provider: "api", failures: 5 });
+      await rig.clock.advance(61_000);
+      expect(rig.machine.running).toHaveLength(1);
+    },
+  );
 
   test("is tried by three after a minute; when they come back well, everybody goes again", async () => {
     const rig = await openRig({ workers: 8 });

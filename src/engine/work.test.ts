@@ -60,6 +60,18 @@ describe("order", () => {
     expect(await rig.kinds()).toContain("succeeded");
   });
 
+  test("what has ended by itself is not told to end, although nobody has heard of that yet", async () => {
+    const rig = await openRig();
+    const run = await rig.submit([task("a")]);
+    rig.engine.stopAll();
+    const ended = rig.machine.at("a").succeeds();
+    await rig.promised(rig.engine.quiet());
+    expect([ended.stops, (await rig.eventsOf(run, "a")).map(({ kind }) => kind)]).toEqual([
+      [],
+      ["claimed", "succeeded"],
+    ]);
+  });
+
   test("an empty run ends at once", async () => {
     const rig = await openRig();
     const run = await rig.submit([]);

@@ -64,7 +64,7 @@ export interface Executor extends AsyncDisposable {
   adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined>;
   /**
    * Stops whatever earlier schedulers of this state directory left running and nobody adopted. Returns how many attempts that were.
-   * What is known of attempts that ended is forgotten then, so this comes after what `adopt` told has been saved.
+   * What is known of attempts that had ended when they were adopted is forgotten then, so this comes after that has been saved.
    */
   sweep(): Promise<number>;
 }

@@ -40,6 +40,7 @@ export function endOf({ kind }: TaskEvent): AttemptEnd | undefined {
     case "priority_inversion":
     case "waiting":
     case "voided":
+    case "set_back":
     case "late_report_refused":
     case "offered":
     case "offer_ended":

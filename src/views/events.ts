@@ -47,6 +47,7 @@ function isAboutClaim(event: TaskEvent): boolean {
     case "cancelled":
       return event.outcome !== undefined;
     case "skipped":
+    case "set_back":
     case "requeued":
     case "approved":
     case "aged_boost":
@@ -135,6 +136,8 @@ function taskDetail(event: TaskEvent, run: Run): object {
     }
     case "voided":
       return {};
+    case "set_back":
+      return { by_ms: event.by };
     case "late_report_refused":
       return { reported: event.reported };
     case "offered":
@@ -246,6 +249,8 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
         text: `claim ${event.attempt} is void: the scheduler died when it could have been begun`,
         tone: "quiet",
       };
+    case "set_back":
+      return { text: `is counted from here: the clock is ${formatDuration(event.by)} behind`, tone: "warn" };
     case "late_report_refused":
       return { text: `report "${event.reported}" refused: fence ${event.fence} is not the current one`, tone: "warn" };
     case "offered":

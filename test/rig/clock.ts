@@ -67,6 +67,11 @@ export class ManualClock implements Clock {
     await this.advance(0);
   }
 
+  /** Whoever comes next has a clock that is behind. */
+  setBack(span: Millis): void {
+    this.#now = later(this.#now, millis(0 - span));
+  }
+
   /** Time passes because something takes so long. */
   spend(span: Millis): void {
     this.#now = later(this.#now, span);

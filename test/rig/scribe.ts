@@ -58,6 +58,7 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
     .write(run, at("claimed"), claimed)
     .write(run, at("naming"), { ...claimed, next: no(at("voided")) }, started)
     .write(run, at("voided"), { kind: "voided" })
+    .write(run, at("set back"), { kind: "set_back", by: seconds(100) })
     .write(run, at("stopped early"), claimed, { kind: "stopping", reason: { kind: "cancelled", asked } })
     .write(run, at("running"), claimed, started, { kind: "lease_renewed", deadline: instant(NOW + 60_000) })
     .write(run, at("inline"), claimed, { kind: "started" }, { kind: "silent", forMs: millis(300) })
@@ -80,6 +81,7 @@ const WORDS = [
   "claimed",
   "naming",
   "voided",
+  "set back",
   "stopped early",
   "running",
   "inline",

@@ -63,6 +63,17 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "if (found !== undefined) begun.push(found);",
     "",
   ),
+  "how something ended is forgotten before it is saved": bug(
+    "engine/engine.ts",
+    "await this.#floor.durably(() => {});",
+    "",
+    8_000,
+  ),
+  "what has ended is lost where nobody has heard of it yet": bug(
+    "engine/attempts.ts",
+    "live.hasEnded = true;",
+    "live.hasEnded = true; this.#live.delete(live.task);",
+  ),
   "the number of a claim in doubt is used again": bug(
     "engine/settle.ts",
     'if (isWaiting(task)) journal.ofTask(run, task, { kind: "voided" }, now);',

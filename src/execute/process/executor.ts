@@ -32,6 +32,7 @@ export function openProcessExecutor(setup: ProcessExecutorSetup): Executor {
 
 /** Starts after which a second spawner is worth its own start. */
 const BUSY_STARTS = 32;
+const NOBODY: ReadonlySet<Link> = new Set();
 
 class ProcessExecutor implements Executor {
   readonly isEager = true;
@@ -53,6 +54,8 @@ class ProcessExecutor implements Executor {
   readonly #prepared = new Map<string, Start>();
   #starts = 0;
   #inheritance: Promise<Inheritance> | undefined;
+  /** Where something ran when it was adopted: how that ends is told at any time, and saved later. They leave by themselves. */
+  readonly #owed = new Set<Link>();
   #swept = false;
   #sighting: Sighting | undefined;
   readonly #rescues = new Set<Promise<void>>();
@@ -120,7 +123,11 @@ class ProcessExecutor implements Executor {
   async adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined> {
     const bound = new Bound(attemptKey(attempt.run, attempt.task, attempt.fence), watch, this.#clock.now());
     const { links, ends } = await this.#inherit();
-    for (const link of links) if (link.adopt(bound)) return bound;
+    for (const link of links) {
+      if (!link.adopt(bound)) continue;
+      if (link.bound.has(bound.key)) this.#owed.add(link);
+      return bound;
+    }
     const ended = ends.get(bound.key);
     if (ended !== undefined) {
       if (ended.process !== undefined) bound.started(ended.process);
@@ -152,9 +159,9 @@ class ProcessExecutor implements Executor {
     await Promise.all(left.map((bound) => bound.outcome));
     for (const link of inheritance.links) {
       link.forgetEnds();
-      if (link.bound.size === 0) link.goodbye();
+      if (link.bound.size === 0 && !this.#owed.has(link)) link.goodbye();
     }
-    inheritance.forget();
+    inheritance.forget(this.#owed);
     this.#swept = true;
     return left.length + stranded.length;
   }
@@ -173,7 +180,7 @@ class ProcessExecutor implements Executor {
     await Promise.all([...running.map((bound) => bound.outcome), ...this.#rescues]);
     for (const link of links) if (link.unclaimed.size === 0) link.goodbye();
     await Promise.all(links.filter((link) => link.unclaimed.size === 0).map((link) => link.closed));
-    if (this.#swept) inherited?.forget();
+    if (this.#swept) inherited?.forget(NOBODY);
     for (const id of this.#own) forgetSpawner(this.#directory, id);
   }
 

@@ -18,8 +18,8 @@ export interface Inheritance {
   readonly ends: Map<string, Ended>;
   /** Somebody was here, and has not removed all that tells of it. */
   readonly traces: boolean;
-  /** Removes the files of spawners that are gone. */
-  forget(): void;
+  /** Removes the files of spawners that are gone, but for those whose ends may not be saved. */
+  forget(owed: ReadonlySet<Link>): void;
 }
 
 /** Longer than a busy spawner takes to answer; one that does not is of no more use. */
@@ -42,11 +42,11 @@ export async function inherit(
     links,
     ends,
     traces: records.length + gone.length > 0,
-    forget() {
+    forget(owed) {
       ends.clear();
       for (const id of gone) forgetSpawner(directory, id);
       for (const record of records) {
-        if (links.some((link) => link.id === record.id && link.open)) continue;
+        if (links.some((link) => link.id === record.id && (link.open || owed.has(link)))) continue;
         forgetSpawner(directory, record.id);
         removeSocketElsewhere(directory, record.socket);
       }

@@ -150,6 +150,17 @@ describe.each(FORKERS)("forked through %s,", (way) => {
       expect(await handle?.outcome).toMatchObject({ kind: "exit", code: 9 });
     });
 
+    test("one that ended after it was adopted, and whose end was perhaps not saved before the sweep, is told again", async () => {
+      const [process] = await crashed([waiting()]);
+      const next = open();
+      const handle = await next.adopt(waiting(), process, told());
+      go();
+      await handle?.outcome;
+      await next.sweep();
+      const again = await open().adopt(waiting(), process, told());
+      expect(await again?.outcome).toMatchObject({ kind: "exit", code: 5 });
+    });
+
     test("ends are written down at once, not only when the spawner goes", async () => {
       const scheduler = new Scheduler([waiting(), shell(dir, "exit 9", { fence: 2 })], {});
       await eventually(() => expect(scheduler.said.some((line) => line.process)).toBe(true));

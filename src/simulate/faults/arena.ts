@@ -2,6 +2,7 @@
 import { type WorkerId, workerId } from "../../domain/ids.ts";
 import { poolOf } from "../../domain/spec.ts";
 import { type Instant, instant, later, type Millis, millis, seconds } from "../../domain/time.ts";
+import type { Attempt } from "../../execute/executor.ts";
 import { InvariantError } from "../../std/invariant.ts";
 import type { Owner } from "../../store/store.ts";
 import { VirtualClock } from "../clock.ts";
@@ -72,6 +73,7 @@ export class Arena {
       trace,
       violate,
       begun: (attempt, isStray) => this.witness.begun(attempt, isStray),
+      succeeded: (attempt) => this.#succeeded(attempt),
     });
     this.network = new Network({
       clock,
@@ -148,12 +150,30 @@ export class Arena {
     });
     this.schedulers = [...this.schedulers.filter(({ life }) => life.isAlive), scheduler];
     this.trace.add(`${scheduler.name} boots${offset === 0 ? "" : `, set back by ${-offset} ms`}`);
+    // What kills once may kill again at once, when the next one has only begun to take up what was left.
+    this.#killSoon(scheduler, chance.fork("short"), 0.3, 12);
     try {
       if (await scheduler.boot()) return;
       this.kill(scheduler, "the store is in use");
     } catch (error) {
       this.#failed(scheduler, error);
     }
+  }
+
+  /** The worst moments to be killed in are those at which much is about to be written. */
+  #succeeded(attempt: Attempt): void {
+    this.witness.succeeded(attempt);
+    const { current } = this;
+    const chance = this.chance.fork(`end ${attempt.run} ${attempt.task} ${attempt.fence}`);
+    if (current !== undefined) this.#killSoon(current, chance, 0.04, 6);
+  }
+
+  #killSoon(scheduler: SimulatedScheduler, chance: Chance, odds: number, within: number): void {
+    const { crash = 0 } = this.scenario.faults;
+    if (this.isWell || !chance.flip(crash * odds)) return;
+    this.after(millis(chance.whole(0, within)), () => {
+      if (!this.isWell) this.kill(scheduler, "it was killed at a bad moment");
+    });
   }
 
   kill(scheduler: SimulatedScheduler, why: string): void {

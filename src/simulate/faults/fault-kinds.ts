@@ -29,7 +29,7 @@ export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** For people: what each of them does. */
 export const FAULTS: Readonly<Record<FaultKind, string>> = {
-  crash: "the scheduler is killed, and started again",
+  crash: "the scheduler is killed, also when work has just ended or it has just come back, and started again",
   usurp: "a second scheduler takes the store over while the first one lives",
   freeze: "the scheduler is stopped for a while, and goes on",
   jump: "the scheduler's clock is set forward",

@@ -24,6 +24,8 @@ interface Process {
   isStarted: boolean;
   outcome: Outcome | undefined;
   stopping: StopReason | undefined;
+  /** It was adopted after its end. */
+  isToldAgain: boolean;
   /** Nothing of it is known any more. */
   isForgotten: boolean;
   /**
@@ -40,6 +42,8 @@ export interface MachineDeps {
   readonly violate: (law: string) => void;
   /** An attempt is begun, by the scheduler that has the store or by a stray one. */
   readonly begun: (attempt: Attempt, isStray: boolean) => void;
+  /** One of the scheduler's that has the store was a success, and nobody had told it to end. */
+  readonly succeeded: (attempt: Attempt) => void;
 }
 
 export class Machine {
@@ -100,6 +104,7 @@ export class Machine {
       isStarted: false,
       outcome: undefined,
       stopping: undefined,
+      isToldAgain: false,
       isForgotten: false,
       isStray,
     };
@@ -137,6 +142,8 @@ export class Machine {
     process.end?.cancel();
     process.outcome = outcome;
     this.#deps.trace(`${nameOf(process.attempt)} ended: ${outcome.kind}`);
+    const isWell = outcome.kind === "success" && process.stopping === undefined && !process.isStray;
+    if (isWell) this.#deps.succeeded(process.attempt);
     for (const { life, watch, tell } of process.watchers) {
       life.enter(() => {
         tell(outcome);
@@ -162,14 +169,19 @@ export class Machine {
     const watcher: Watcher = { life, watch, tell: told.resolve };
     found.watchers = [...found.watchers.filter((each) => each.life.isAlive), watcher];
     if (found.isStarted) tellStarted(found, watcher);
-    if (found.outcome !== undefined) told.resolve(found.outcome);
+    if (found.outcome !== undefined) {
+      found.isToldAgain = true;
+      told.resolve(found.outcome);
+    }
     return { outcome: told.promise, stop: (reason, grace) => this.#stop(found, reason, grace) };
   }
 
   async #sweep(): Promise<number> {
     let swept = 0;
     for (const process of this.#processes.values()) {
-      if (process.watchers.some(({ life }) => life.isAlive)) continue;
+      const isWatched = process.watchers.some(({ life }) => life.isAlive);
+      // How it ended is forgotten, too, where that was told to whoever adopted it; what has ended since then may not be saved.
+      if (isWatched && !process.isToldAgain) continue;
       if (process.outcome === undefined) swept++;
       this.#finish(process, { kind: "shutdown", durationMs: millis(0) });
       process.isForgotten = true;

@@ -48,6 +48,8 @@ export class Witness {
   /** Who was given each claim, and how it ended. */
   readonly #claims = new Map<string, { readonly worker: string; end: string | undefined }>();
   readonly #begun = new Set<string>();
+  /** Of each task, what was a success on this machine. */
+  readonly #successes = new Map<SeenTask, string[]>();
   readonly #grants = new Map<string, string>();
   readonly #accepted = new Set<string>();
   readonly #asked = new Set<string>();
@@ -124,6 +126,15 @@ export class Witness {
       found !== undefined && attempt.fence === found.attempt + 1 && found.run.tasks.some(({ next }) => next === found);
     if (!isStray && !isNamed && !this.#claims.has(name))
       this.violate(`${name} was begun, and nothing in the ledger allows it`);
+    const done =
+      isStray || found === undefined ? undefined : this.#successes.get(found)?.find((each) => this.#claims.has(each));
+    if (done !== undefined) this.violate(`${name} was begun, and ${done} has done it already`);
+  }
+
+  /** Whoever claimed it hears of that, sooner or later; what was never claimed may have to be done again. */
+  succeeded(attempt: Pick<Grant, "run" | "task" | "fence">): void {
+    const found = this.#taskOf(attempt);
+    if (found !== undefined) this.#successes.set(found, [...(this.#successes.get(found) ?? []), claimName(attempt)]);
   }
 
   granted(grant: Grant, session: string, key: string | undefined): void {

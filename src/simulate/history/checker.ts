@@ -18,7 +18,16 @@ import { LOCAL_POOL, poolOf } from "../../domain/spec.ts";
 import { type Range, Skips } from "../../std/skips.ts";
 import { checkClaim, type SeenSession } from "./claims.ts";
 import { checkEnd } from "./ends.ts";
-import { isEnded, isHeld, nameOf, type SeenRun, type SeenTask, type SubmittedPlan, seenRun } from "./seen.ts";
+import {
+  countFromNow,
+  isEnded,
+  isHeld,
+  nameOf,
+  type SeenRun,
+  type SeenTask,
+  type SubmittedPlan,
+  seenRun,
+} from "./seen.ts";
 import { Shared } from "./shared.ts";
 
 export interface HistoryFacts {
@@ -177,6 +186,9 @@ export class HistoryChecker {
         task.deadline = this.#facts.seesRenewals === true ? event.deadline : undefined;
         task.offer = undefined;
         return this.#name(task, event, say);
+      case "set_back":
+        if (event.by <= 0) say("its clock is not behind");
+        return countFromNow(task, event.at);
       case "voided":
         if (isHeld(task)) say(`a claim of it is voided while ${task.worker} has it`);
         if (event.attempt !== task.attempt + 1) say(`claim ${event.attempt} is voided after claim ${task.attempt}`);
@@ -216,7 +228,7 @@ export class HistoryChecker {
         if (task.state !== "parked") say(`it is put back while it is ${task.state}`);
         task.state = "waiting";
         task.expiries = 0;
-        task.notBefore = event.at;
+        [task.notBefore, task.backAt] = [event.at, event.at];
         return;
       case "approved":
         task.approved = true;

@@ -3,7 +3,7 @@ import type { TaskNo } from "../../domain/graph.ts";
 import type { WorkerId } from "../../domain/ids.ts";
 import type { RunManifest, RunNo } from "../../domain/run.ts";
 import type { Amounts, TaskSpec } from "../../domain/spec.ts";
-import type { Instant } from "../../domain/time.ts";
+import { between, type Instant, later } from "../../domain/time.ts";
 
 export const SEEN_STATES = [
   "waiting",
@@ -54,6 +54,13 @@ export interface SeenRun {
   readonly dependents: ReadonlyMap<SeenTask, readonly SeenTask[]>;
   state: "active" | "stalled" | "finished";
   cancelling: boolean;
+}
+
+/** The clock was set back: whoever backs off does so for as long as was said, from now on. */
+export function countFromNow(task: SeenTask, now: Instant): void {
+  if (task.backAt <= now) return;
+  task.notBefore = later(now, between(task.backAt, task.notBefore));
+  task.backAt = now;
 }
 
 export const isHeld = ({ state }: SeenTask): boolean => state === "claimed" || state === "running";
