@@ -39,7 +39,11 @@ const program = (name: string): string =>
 
 /** A spawner in a process of its own, which forks by itself. Works wherever Node does. */
 export function launchSpawner({ directory, id, hello, lost }: LaunchSetup): Link {
-  const socket = startProgram(process.execPath, [...FLAGS, program("main"), directory, id], directory);
+  const socket = startProgram(
+    process.execPath,
+    [...FLAGS, program("main"), directory, id, String(process.pid)],
+    directory,
+  );
   return new Link(id, overSocket(socket, parseFromSpawner), hello, lost);
 }
 
@@ -97,7 +101,7 @@ export function launchForker({ directory, id, identity, hello, perl, lost }: Lau
   const about = `"id":${JSON.stringify(id)},"socket":${JSON.stringify(path)}\n"bootId":${JSON.stringify(bootId())}`;
   const keeper = [process.execPath, ...FLAGS, program("keeper"), directory, id];
   const script = fileURLToPath(new URL("./spawner/forker.pl", import.meta.url));
-  const args = [script, numbers, recordFile(directory, id), about, path, ...keeper];
+  const args = [script, numbers, recordFile(directory, id), about, path, String(process.pid), ...keeper];
   const forker = new PerlForker(
     startProgram(perl, args, directory),
     {

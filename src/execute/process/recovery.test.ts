@@ -53,7 +53,8 @@ const log = (): string => readFileSync(join(dir, "logs", "task.log"), "utf8");
 const SCHEDULER = `
   import { openProcessExecutor } from ${JSON.stringify(join(import.meta.dirname, "executor.ts"))};
   import { systemClock } from ${JSON.stringify(join(import.meta.dirname, "../../effects/clock.ts"))};
-  const { stateDir, options, attempts } = JSON.parse(process.argv[1]);
+  const { stateDir, options, attempts, execPath } = JSON.parse(process.argv[1]);
+  process.execPath = execPath;
   const executor = openProcessExecutor({ stateDir, clock: systemClock(), options });
   for (const attempt of attempts) {
     const say = (what) => console.log(JSON.stringify({ fence: attempt.fence, ...what }));
@@ -66,8 +67,8 @@ class Scheduler {
   readonly #child: ChildProcess;
   readonly said: { fence: number; process?: ProcessIdentity; outcome?: object }[] = [];
 
-  constructor(attempts: readonly Attempt[], options: Partial<ProcessOptions>) {
-    const input = JSON.stringify({ stateDir: state, options: { forker, ...options }, attempts });
+  constructor(attempts: readonly Attempt[], options: Partial<ProcessOptions>, execPath = process.execPath) {
+    const input = JSON.stringify({ stateDir: state, options: { forker, ...options }, attempts, execPath });
     const argv = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", SCHEDULER, input];
     this.#child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
     createInterface({ input: this.#child.stdout as NodeJS.ReadableStream }).on("line", (line) => {
@@ -159,6 +160,23 @@ describe.each(FORKERS)("forked through %s,", (way) => {
       await next.sweep();
       const again = await open().adopt(waiting(), process, told());
       expect(await again?.outcome).toMatchObject({ kind: "exit", code: 5 });
+    });
+
+    test("a spawner that comes up only then begins nothing: nobody could have known of it", async () => {
+      const [late, there] = [join(dir, "late"), join(dir, "there")];
+      const program = forker === "perl" ? "/usr/bin/perl" : process.execPath;
+      const wait = `while [ ! -e ${join(dir, "go")} ]; do sleep 0.02; done`;
+      writeFileSync(late, `#!/bin/sh\necho $$ > ${there}\n${wait}\nexec ${program} "$@"\n`, { mode: 0o700 });
+      const attempt = shell(dir, "echo begun >> trace");
+      const scheduler = new Scheduler([attempt], { perl: late }, forker === "node" ? late : process.execPath);
+      await eventually(() => expect(readFileSync(there, "utf8")).toMatch(/\d\n/));
+      const spawner = processIdentity(Number(readFileSync(there, "utf8")));
+      await scheduler.kill();
+      expect(await open().adopt(attempt, undefined, told())).toBeUndefined();
+      go();
+      await gone(spawner);
+      expect(existsSync(join(dir, "trace"))).toBe(false);
+      expect(spawners()).not.toContainEqual(spawner);
     });
 
     test("ends are written down at once, not only when the spawner goes", async () => {

@@ -1,11 +1,11 @@
 # The forker: starts processes for whoever commands it, waits for them, and is still there when that one has died.
 #
-#   perl forker.pl NUMBERS RECORD ABOUT SOCKET KEEPER...        (whoever commands is at the other end of descriptor 3)
+#   perl forker.pl NUMBERS RECORD ABOUT SOCKET MASTER KEEPER...        (whoever commands is at the other end of descriptor 3)
 #
 # It is Perl because a fork costs by the memory of the one who forks: Perl is small, quick to start, and part of every Debian.
 # It uses no modules, so the calls that Perl has no word for, or only a slow one, are made by their NUMBERS (`wait4=61,...`, and the flags
-# a log is opened with). RECORD is the file that says where it is and ABOUT what stands in it, SOCKET is where others knock, and KEEPER is
-# the program that takes over what runs when whoever commands is gone. See README.md in src/execute.
+# a log is opened with). RECORD is the file that says where it is and ABOUT what stands in it, SOCKET is where others knock, MASTER is the
+# process that commands, and KEEPER is the program that takes over what runs when whoever commands is gone. See README.md in src/execute.
 use strict;
 
 # Before anything else is read, so that what is forked later has nothing of it to carry.
@@ -16,7 +16,7 @@ BEGIN {
 }
 require($0 =~ s/forker\.pl$/logs.pl/r);
 
-my ($numbers, $record, $about, $socket, @keeper) = @ARGV;
+my ($numbers, $record, $about, $socket, $parent, @keeper) = @ARGV;
 my %number = map { split /=/ } split /,/, $numbers;
 $_ += 0 for values %number;
 my ($WAIT4, $CLOCK_GETTIME, $OPENAT, $READ, $CLOSE) = @number{qw(wait4 clock_gettime openat read close)};
@@ -71,6 +71,8 @@ umask $umask;
 set_up_logs(\%number, $record =~ s/\.json$//r);
 my $own_command = command_line($$);
 check_calls($trial);
+# Whoever takes over from one that died before the record was written looks for nobody here, so nothing that is still to be read may be begun.
+leave() if getppid() != $parent;
 watch(fileno $_) for $master, $listener;
 say_line('ready');
 turn() while 1;

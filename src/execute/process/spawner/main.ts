@@ -2,7 +2,7 @@
  * The spawner: a small program between a scheduler and the processes of its tasks. It starts them faster than a big program
  * can, and it is still there when that one has died. See README.md in src/execute.
  *
- *   node spawner/main.ts DIRECTORY ID        (the scheduler that started it is at the other end of descriptor 3)
+ *   node spawner/main.ts DIRECTORY ID SCHEDULER        (the process that started it, which is at the other end of descriptor 3)
  */
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, Socket } from "node:net";
@@ -23,10 +23,10 @@ setFlagsFromString("--no-maglev");
 /** How long a start may go untold. */
 const PATIENCE_MS = 2;
 
-const [directory, id] = process.argv.slice(2);
+const [directory, id, scheduler] = process.argv.slice(2);
 const identity = directory === undefined ? undefined : readIdentity(directory);
 if (directory === undefined || id === undefined || identity === undefined) {
-  process.stderr.write("usage: spawner DIRECTORY ID, with identity.json in the directory\n");
+  process.stderr.write("usage: spawner DIRECTORY ID SCHEDULER, with identity.json in the directory\n");
   process.exit(2);
 }
 
@@ -46,7 +46,9 @@ server.on("error", (error) => process.stderr.write(`${String(error)}\n`));
 server.listen(socketPath, () => chmodSync(socketPath, 0o600));
 writeRecord(directory, { id, process: ownIdentity(), socket: socketPath });
 const parent = new Socket({ fd: 3, readable: true, writable: true });
-spawner.accept(overSocket(parent, parseToSpawner), "parent");
+// Whoever takes over from one that died before the record was written looks for nobody here, so nothing that is still to be read may be begun.
+if (process.ppid === Number(scheduler)) spawner.accept(overSocket(parent, parseToSpawner), "parent");
+else leave();
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => spawner.resign());
 
 function removeSocket(path: string): void {
