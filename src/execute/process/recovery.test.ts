@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { LoneScheduler } from "../../../test/rig/lone-scheduler.ts";
 import type { ProcessIdentity } from "../../domain/task.ts";
 import { millis, seconds } from "../../domain/time.ts";
 import { systemClock } from "../../effects/clock.ts";
@@ -49,38 +48,10 @@ const WAITING = "echo begun; while [ ! -e go ]; do sleep 0.02; done; echo over; 
 const go = (): void => writeFileSync(join(dir, "go"), "");
 const log = (): string => readFileSync(join(dir, "logs", "task.log"), "utf8");
 
-/** What a scheduler of its own process says: the process of each attempt that started, and the outcomes. */
-const SCHEDULER = `
-  import { openProcessExecutor } from ${JSON.stringify(join(import.meta.dirname, "executor.ts"))};
-  import { systemClock } from ${JSON.stringify(join(import.meta.dirname, "../../effects/clock.ts"))};
-  const { stateDir, options, attempts, execPath } = JSON.parse(process.argv[1]);
-  process.execPath = execPath;
-  const executor = openProcessExecutor({ stateDir, clock: systemClock(), options });
-  for (const attempt of attempts) {
-    const say = (what) => console.log(JSON.stringify({ fence: attempt.fence, ...what }));
-    const watch = { started: (process) => say({ process }), progressed() {} };
-    executor.start(attempt, watch).outcome.then((outcome) => say({ outcome }));
-  }
-`;
-
-class Scheduler {
-  readonly #child: ChildProcess;
-  readonly said: { fence: number; process?: ProcessIdentity; outcome?: object }[] = [];
-
-  constructor(attempts: readonly Attempt[], options: Partial<ProcessOptions>, execPath = process.execPath) {
-    const input = JSON.stringify({ stateDir: state, options: { forker, ...options }, attempts, execPath });
-    const argv = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", SCHEDULER, input];
-    this.#child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"] });
-    createInterface({ input: this.#child.stdout as NodeJS.ReadableStream }).on("line", (line) => {
-      this.said.push(JSON.parse(line));
-    });
-    ends.push(() => void this.#child.kill("SIGKILL"));
-  }
-
-  async kill(): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await once(this.#child, "exit");
-  }
+function schedule(attempts: readonly Attempt[], options: Partial<ProcessOptions>, execPath?: string): LoneScheduler {
+  const scheduler = new LoneScheduler({ stateDir: state, options: { forker, ...options }, attempts }, execPath);
+  ends.push(() => scheduler.kill());
+  return scheduler;
 }
 
 /** A scheduler that started these and was killed. Returns the attempts' processes. */
@@ -90,7 +61,7 @@ async function crashed(
   /** Waited for first, besides their starts. */
   until: () => void = () => {},
 ): Promise<ProcessIdentity[]> {
-  const scheduler = new Scheduler(attempts, options);
+  const scheduler = schedule(attempts, options);
   await eventually(() => expect(scheduler.said.filter((line) => line.process)).toHaveLength(attempts.length));
   await eventually(until);
   await scheduler.kill();
@@ -144,7 +115,7 @@ describe.each(FORKERS)("forked through %s,", (way) => {
     });
 
     test("an end that was heard and perhaps not saved is told again", async () => {
-      const scheduler = new Scheduler([shell(dir, "exit 9")], {});
+      const scheduler = schedule([shell(dir, "exit 9")], {});
       await eventually(() => expect(scheduler.said.some((line) => line.outcome)).toBe(true));
       await scheduler.kill();
       const handle = await open().adopt(shell(dir, "exit 9"), undefined, told());
@@ -168,7 +139,7 @@ describe.each(FORKERS)("forked through %s,", (way) => {
       const wait = `while [ ! -e ${join(dir, "go")} ]; do sleep 0.02; done`;
       writeFileSync(late, `#!/bin/sh\necho $$ > ${there}\n${wait}\nexec ${program} "$@"\n`, { mode: 0o700 });
       const attempt = shell(dir, "echo begun >> trace");
-      const scheduler = new Scheduler([attempt], { perl: late }, forker === "node" ? late : process.execPath);
+      const scheduler = schedule([attempt], { perl: late }, forker === "node" ? late : undefined);
       await eventually(() => expect(readFileSync(there, "utf8")).toMatch(/\d\n/));
       const spawner = processIdentity(Number(readFileSync(there, "utf8")));
       await scheduler.kill();
@@ -180,7 +151,7 @@ describe.each(FORKERS)("forked through %s,", (way) => {
     });
 
     test("ends are written down at once, not only when the spawner goes", async () => {
-      const scheduler = new Scheduler([waiting(), shell(dir, "exit 9", { fence: 2 })], {});
+      const scheduler = schedule([waiting(), shell(dir, "exit 9", { fence: 2 })], {});
       await eventually(() => expect(scheduler.said.some((line) => line.process)).toBe(true));
       await eventually(() => expect(scheduler.said.some((line) => line.outcome)).toBe(true));
       await scheduler.kill();
