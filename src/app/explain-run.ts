@@ -109,7 +109,7 @@ async function sceneOf(reader: Reader, run: Run): Promise<Scene> {
   if (run.tasks.some(({ spec }) => spec.provider !== undefined)) {
     pools.local.breakers.recall(run, await store.events({ run: run.no }));
   }
-  for (const each of world.runs.values()) pools.admit(each, await store.history(each.manifest.name));
+  for (const each of world.runs.values()) pools.admit(each, await store.history(each.manifest.name), reader.now());
   const limits = owner?.pressure;
   if (limits !== undefined) {
     const queued = queuedIn(world.runs.values());

@@ -1,5 +1,6 @@
 /** What all pools share: the plans' own capacities, the files, the services that tasks depend on, and what is on hold. */
 import type { Run, RunNo } from "../domain/run.ts";
+import type { Instant } from "../domain/time.ts";
 import { Pauses } from "./aside.ts";
 import { Breakers } from "./breakers.ts";
 import { Locks } from "./locks.ts";
@@ -26,14 +27,17 @@ export class Commons {
   /** How many pools have work of each run. */
   readonly #users = new Map<RunNo, number>();
 
-  join(run: Run): void {
+  /** `now`: what a clock says of the run that has been set back since is no later than that. */
+  join(run: Run, now?: Instant): void {
     const users = this.#users.get(run.no) ?? 0;
     this.#users.set(run.no, users + 1);
     if (users > 0) return;
     const { resources, rates = {}, submittedAt } = run.manifest;
     for (const [name, amount] of Object.entries(resources)) this.shared.add(ownPot(run, name), amount);
+    const past = (at: Instant): Instant => (now !== undefined && at > now ? now : at);
     for (const [name, rate] of Object.entries(rates)) {
-      this.shared.addRate(ownPot(run, name), rate, submittedAt, usesOf(run, name));
+      const uses = usesOf(run, name).map((use) => ({ ...use, at: past(use.at) }));
+      this.shared.addRate(ownPot(run, name), rate, past(submittedAt), uses);
     }
   }
 

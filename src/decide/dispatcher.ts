@@ -109,8 +109,8 @@ export class Dispatcher extends RunBooks {
   }
 
   /** Takes a run up: its tasks as they are now, and what earlier runs have shown of them. */
-  admit(run: Run, history: History = NO_HISTORY): void {
-    this.#commons.join(run);
+  admit(run: Run, history: History = NO_HISTORY, now?: Instant): void {
+    this.#commons.join(run, now);
     const specs = run.tasks.map(({ spec }) => spec);
     const estimates = estimate(specs, ({ id }) => history.durations.get(id), history.error);
     const shapes = new Shapes(run, this.#site.shared, this.#site.nodes);

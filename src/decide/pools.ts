@@ -63,14 +63,14 @@ export class Pools {
     for (const entry of this.#lines) if (entry[0] !== LOCAL_POOL) yield entry;
   }
 
-  admit(run: Run, history: History): void {
+  admit(run: Run, history: History, now?: Instant): void {
     const named = new Set<string>();
     for (const { spec } of run.tasks) named.add(poolOf(spec));
     this.#commons.pauses.set(this.#world.pauses, (no) => this.#world.run(no));
     const lines = new Map<string, Dispatcher>();
     for (const pool of named) lines.set(pool, this.#open(pool));
     this.#linesOf.set(run.no, lines);
-    for (const line of lines.values()) line.admit(run, history);
+    for (const line of lines.values()) line.admit(run, history, now);
     this.#queued += queuedIn([run]);
     this.#waits.look(run);
   }

@@ -132,7 +132,9 @@ export class Waiting {
       const { run, task, status, hold } = candidate;
       const isOnHold = this.aside.pauses.of(run, task) !== undefined;
       if (hold?.since !== undefined && !isOnHold) {
-        candidate.hold = { for: millis(hold.for + between(hold.since, now)), since: undefined };
+        // It may have been put on hold by a clock that has been set back since.
+        const held = Math.max(0, between(hold.since, now));
+        candidate.hold = { for: millis(hold.for + held), since: undefined };
       } else this.#hold(candidate);
       // Where nothing has changed for it, it stays where it stands.
       const isAside = candidate.standing === "aside";

@@ -151,12 +151,12 @@ export class Engine {
     return this.#floor.durably((turn) => {
       // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
       for (const { run, history } of taken) {
-        this.#floor.pools.admit(run, history);
+        if (run.status.state !== "finished") this.#reopen(turn, run);
+        setBack(turn, run);
+        this.#floor.pools.admit(run, history, turn.now);
         this.#floor.watch(run);
       }
       for (const { run, lost, unwritten, begun } of taken) {
-        if (run.status.state !== "finished") this.#reopen(turn, run);
-        setBack(turn, run);
         for (const task of lost) loseAtRestart(turn, run, task);
         for (const each of begun) if (!this.#floor.handOut.takeOver(turn, each)) ends.push(each.end());
         for (const task of unwritten) voidClaim(turn, run, task);

@@ -94,11 +94,12 @@ export class Lookout {
     roll.forgive(turn.now);
     for (const { run, task } of [...pools.held()]) {
       const { status } = task;
-      if (!isHeld(status) || attempts.has(task) || poolOf(task.spec) === LOCAL_POOL || this.#isAssigned(task)) continue;
-      // Its silence is measured from here on, too.
-      leases.begin(task, turn.now);
+      if (!isHeld(status) || attempts.has(task) || poolOf(task.spec) === LOCAL_POOL) continue;
       const deadline = later(turn.now, leases.ttlOf(status));
       // One that lies further ahead than that was set by a clock that has been set back since.
+      if (this.#isAssigned(task) && status.lease.deadline <= deadline) continue;
+      // Its silence is measured from here on, too.
+      leases.begin(task, turn.now);
       if (deadline === status.lease.deadline) continue;
       turn.journal.ofTask(run, task, { kind: "lease_renewed", deadline }, turn.now);
       watch(run, task);

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { find, openRig, type Rig } from "../../test/rig/rig.ts";
 import { agentTask, Bell, claimed, cycleOf, join } from "../../test/rig/sessions.ts";
-import { taskId } from "../domain/ids.ts";
+import { runId, taskId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
-import { hours, minutes, seconds } from "../domain/time.ts";
+import { hours, type Millis, minutes, seconds } from "../domain/time.ts";
 import { replayAll } from "../store/replay.ts";
 
 describe("a scheduler whose clock is behind that of the one before", () => {
@@ -89,4 +89,67 @@ describe("a scheduler whose clock is behind that of the one before", () => {
     await rig.resume(before.no);
     expect(await rig.kinds()).not.toContain("set_back");
   });
+
+  test("lets a rate fill up from here on", async () => {
+    const rig = await openRig({ workers: 1 });
+    const calls = { resources: { calls: 1 } };
+    const rates = { calls: { amount: 1, per: seconds(10) } };
+    const before = await rig.submit([task("a", calls), task("b", calls)], { rates });
+    rig.machine.at("a").succeeds();
+    await rig.clock.settle();
+    await setBack(rig, before);
+    await rig.clock.advance(seconds(11));
+    expect(rig.machine.started).toEqual(["a", "b"]);
+  });
+
+  test("charges for what runs from here on: others have their share", async () => {
+    const rig = await openRig({ workers: 1 });
+    // A party of which nothing is known has had nothing since the beginning of time.
+    await rig.clock.advance(hours(10));
+    const many = (name: string) => Array.from({ length: 10 }, (_, no) => task(`${name}${no}`));
+    await setBack(rig, await rig.submit(many("a")));
+    await rig.submit(many("b"), { id: runId("run-2") });
+    for (let times = 0; times < 5; times++) await endsAfter(rig, seconds(10));
+    expect(rig.machine.started).toEqual(["a0", "b0", "a1", "b1", "a2", "b2"]);
+  });
+
+  test("has who waits too long move up as soon as before", async () => {
+    const rig = await openRig({ workers: 1, priorities: "strict", patience: { dispatches: 2, wait: seconds(30) } });
+    const urgent = Array.from({ length: 10 }, (_, no) => task(`a${no}`));
+    await setBack(rig, await rig.submit([task("low", { priority: "low" }), ...urgent]));
+    for (let times = 0; times < 6; times++) await endsAfter(rig, seconds(10));
+    expect(await rig.kinds()).toContain("aged_boost");
+  });
+
+  test("takes back what was assigned to somebody who does not come", async () => {
+    const rig = await openRig({ modes: { agents: "push" } });
+    await join(rig, "s1");
+    const run = await setBack(rig, await rig.submit([agentTask("a")]));
+    await rig.clock.advance(minutes(10));
+    expect((await rig.eventsOf(run, "a")).map(({ kind }) => kind)).toEqual([
+      "claimed",
+      "set_back",
+      "released",
+      "waiting",
+    ]);
+  });
+
+  test("does not count a hold of before as time that was waited", async () => {
+    const rig = await openRig();
+    const before = await rig.submit([agentTask("a", { requires: ["gpu"] })]);
+    await rig.promised(rig.engine.reception.hold({ of: "scheduler" }, { by: "mo" }));
+    const run = await setBack(rig, before);
+    await rig.clock.advance(seconds(5));
+    await rig.promised(rig.engine.reception.letGo({ of: "scheduler" }, { by: "mo" }));
+    await rig.promised(cycleOf(rig, new Bell()).runOnce());
+    expect(find(run, "a").starving).toBeUndefined();
+  });
 });
+
+/** The one that runs does so for a while, and ends well. */
+async function endsAfter(rig: Rig, span: Millis): Promise<void> {
+  const running = rig.machine.at(rig.machine.running[0] as string).starts();
+  await rig.clock.advance(span);
+  running.succeeds();
+  await rig.clock.settle();
+}

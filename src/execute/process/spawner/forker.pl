@@ -72,7 +72,7 @@ set_up_logs(\%number, $record =~ s/\.json$//r);
 my $own_command = command_line($$);
 check_calls($trial);
 # Whoever takes over from one that died before the record was written looks for nobody here, so nothing that is still to be read may be begun.
-leave() if getppid() != $parent;
+leave() if getppid() != $parent || content_of("/proc/$parent/stat") =~ /\) [ZX]/;
 watch(fileno $_) for $master, $listener;
 say_line('ready');
 turn() while 1;

@@ -8,7 +8,7 @@ import { chmodSync, rmSync } from "node:fs";
 import { createServer, Socket } from "node:net";
 import { dirname } from "node:path";
 import { setFlagsFromString } from "node:v8";
-import { ownIdentity } from "../../../effects/host.ts";
+import { ownIdentity, processIdentity } from "../../../effects/host.ts";
 import { overSocket } from "../channel.ts";
 import { endsFile, readIdentity, recordFile, socketFile, socketPathFor, writeRecord } from "../files.ts";
 import { parseToSpawner } from "../messages.ts";
@@ -47,7 +47,8 @@ server.listen(socketPath, () => chmodSync(socketPath, 0o600));
 writeRecord(directory, { id, process: ownIdentity(), socket: socketPath });
 const parent = new Socket({ fd: 3, readable: true, writable: true });
 // Whoever takes over from one that died before the record was written looks for nobody here, so nothing that is still to be read may be begun.
-if (process.ppid === Number(scheduler)) spawner.accept(overSocket(parent, parseToSpawner), "parent");
+const isThere = process.ppid === Number(scheduler) && processIdentity(process.ppid) !== undefined;
+if (isThere) spawner.accept(overSocket(parent, parseToSpawner), "parent");
 else leave();
 for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => spawner.resign());
 
