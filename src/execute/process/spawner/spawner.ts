@@ -77,7 +77,9 @@ export class Spawner implements Surroundings {
         else if (channel === this.#scheduler) this.#obey(message);
       },
       () => {
-        if (channel === this.#scheduler || (from !== "stranger" && this.#hellos === 0)) this.#abandoned();
+        if (channel !== this.#scheduler && (from === "stranger" || this.#hellos > 0)) return;
+        this.#scheduler = undefined;
+        this.orphaned();
       },
     );
   }
@@ -107,7 +109,10 @@ export class Spawner implements Surroundings {
     for (const [each, keepsake] of last.values()) this.#enter(keepsake.order).inherit(each, keepsake);
   }
 
-  /** Whoever commanded before us is gone. Somebody else may have come already. */
+  /**
+   * Whoever commanded, here or before us, is gone; somebody else may come at any time. What there is to look after is known when the forker has
+   * told it, and not before: until then nothing is over.
+   */
   orphaned(): void {
     this.forker.whenReady(() => {
       if (this.#scheduler === undefined) this.#abandoned();
@@ -227,7 +232,6 @@ export class Spawner implements Surroundings {
 
   /** The scheduler is gone without a word. Its successor has one lease to come for what runs. */
   #abandoned(): void {
-    this.#scheduler = undefined;
     if (this.#dismissed) return;
     this.#ends.write();
     this.#fence?.cancel();
