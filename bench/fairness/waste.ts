@@ -1,7 +1,7 @@
 /** F8 and F9: nobody is idle while something fits, and nobody goes before the more urgent. Counted from what happens, not from what is said. */
 import { PRIORITIES, type Priority } from "../../src/domain/spec.ts";
 import { seededRandom } from "../../src/effects/random.ts";
-import type { EngineOptions } from "../../src/engine/engine.ts";
+import type { EngineOptions } from "../../src/engine/options.ts";
 import { type Contest, contest, type Party, type Seen, type Stay, type Work } from "./contest.ts";
 import { SCENARIOS, scenario, WEIGHTS } from "./scenarios.ts";
 

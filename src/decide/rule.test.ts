@@ -141,9 +141,10 @@ describe("what follows from how an attempt ended", () => {
     });
   });
 
-  test("work that was done is done, although somebody asked to cancel it", () => {
+  test("work that was done before it could be stopped is cancelled all the same, whoever did it", () => {
     expect(ruleOn(success, { stopping: { kind: "cancelled", asked: { by: "mo" } } })).toMatchObject({
-      kind: "succeeded",
+      kind: "cancelled",
+      asked: { by: "mo" },
     });
   });
 });

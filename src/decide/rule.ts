@@ -11,12 +11,12 @@ const FREE_RETRY_DELAY = millis(1_000);
 
 /** The event that settles the attempt. `jitter` is uniform in [0, 1), so that spreading retries is an input and not an effect. */
 export function rule(task: Task, outcome: Outcome, now: Instant, jitter: number): TaskNews {
-  if (outcome.kind === "success") return { kind: "succeeded", outcome };
   const canceller = whoCancels(task);
-  // However it ended: what somebody asked to be cancelled is never tried again.
+  // However it ended, well or not: what a person asked to be cancelled is cancelled.
   if (outcome.kind === "cancelled" || canceller !== undefined) {
     return { kind: "cancelled", asked: canceller ?? { by: "the worker" }, outcome };
   }
+  if (outcome.kind === "success") return { kind: "succeeded", outcome };
   const policy = FAILURE_POLICY[outcome.kind];
   const { retry } = task.spec;
   switch (policy.again) {

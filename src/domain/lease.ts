@@ -26,3 +26,6 @@ export const renewed = (lease: Lease, now: Instant, ttl: Millis): Lease => ({
 
 /** Stands where the hash of a token would: what this machine's own workers hold is reported on by nobody else, so it has none. */
 export const NO_TOKEN = "-";
+
+/** Whether a worker inside the scheduler holds it. */
+export const isLocal = ({ tokenHash }: Lease): boolean => tokenHash === NO_TOKEN;

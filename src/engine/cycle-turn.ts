@@ -9,7 +9,7 @@ import type { Session } from "../domain/session.ts";
 import type { World } from "../domain/world.ts";
 import type { CycleTurn, Fit, Pending } from "./cycle-port.ts";
 import type { Roll } from "./roll.ts";
-import type { Turn } from "./settle.ts";
+import type { Turn } from "./turn.ts";
 
 export interface CycleView {
   readonly world: World;

@@ -19,8 +19,8 @@ import { type Instant, later, type Millis, seconds } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import type { Remembrance } from "../store/store.ts";
 import type { Leases } from "./leases.ts";
-import type { Turn } from "./settle.ts";
 import type { Tokens } from "./tokens.ts";
+import type { Turn } from "./turn.ts";
 
 /** What is asked for. */
 export interface ClaimOrder {
@@ -268,17 +268,17 @@ export class Desk {
   #commit(
     turn: Turn,
     { profile }: Session,
-    { run, task, evidence }: Assignment,
+    assignment: Assignment,
     deadline: Instant,
     key: string | undefined,
   ): Granted {
+    const { run, task } = assignment;
     const { id: worker } = profile;
     const fence = task.attempt + 1;
     const token = this.#deps.tokens.issue(run, task, fence);
     const tokenHash = this.#deps.tokens.hash(token);
     const named = key === undefined ? {} : { key };
-    turn.journal.ofTask(run, task, { kind: "claimed", worker, deadline, evidence, tokenHash, ...named }, turn.now);
-    this.#deps.leases.begin(task, turn.now);
+    this.#deps.leases.grant(turn, assignment, { deadline, tokenHash, ...named });
     if (key !== undefined) this.#remember(turn, keyOf(worker, key), this.#remembrance(run, task, fence));
     return this.#granted(run, task, fence, token);
   }

@@ -7,34 +7,27 @@ import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
 import type { History } from "../domain/history.ts";
 import type { RunId } from "../domain/ids.ts";
+import { isLocal } from "../domain/lease.ts";
 import { scopeKey } from "../domain/pause.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, type RunManifest, type RunNo, runNo } from "../domain/run.ts";
-import { LOCAL_POOL, poolOf, type TaskSpec } from "../domain/spec.ts";
+import type { TaskSpec } from "../domain/spec.ts";
 import { aheadOf, isHeld, type Task } from "../domain/task.ts";
 import type { Instant, Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import { restoreRun } from "../store/rows.ts";
-import type { PendingRequest, WorkingStore } from "../store/store.ts";
+import type { PendingRequest } from "../store/store.ts";
 import { Cycle, type CycleDeps } from "./cycle.ts";
 import { type CycleView, cycleTurn } from "./cycle-turn.ts";
-import { Floor } from "./floor.ts";
-import type { FloorDeps, FloorOptions } from "./floor-setup.ts";
+import type { EngineDeps } from "./options.ts";
+import { assemble, type Parts } from "./parts.ts";
 import { Reception } from "./reception.ts";
-import { settleLoss, settleRequest, stopAttempt, type Turn } from "./settle.ts";
-
-export interface EngineDeps extends Omit<FloorDeps, "options"> {
-  readonly options: EngineOptions;
-  readonly store: WorkingStore;
-}
-export interface EngineOptions extends FloorOptions {
-  /** Whether runs that have ended are kept in memory. A daemon that lives for long does not. */
-  readonly forgets?: boolean;
-}
+import { obeyRequest } from "./requests.ts";
+import type { Turn } from "./turn.ts";
 
 export class Engine {
   readonly #deps: EngineDeps;
-  readonly #floor: Floor;
+  readonly #parts: Parts;
   #requests: Promise<void> = Promise.resolve();
   #lastRun = 0;
   /** Where callers from outside are received. */
@@ -42,82 +35,85 @@ export class Engine {
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
-    this.#floor = new Floor(deps);
+    const { store, clock } = deps;
+    this.#parts = assemble(deps);
     const reopen = (turn: Turn, run: Run): void => this.#reopen(turn, run);
-    this.reception = new Reception({ floor: this.#floor, store: deps.store, clock: deps.clock, reopen });
-    if (deps.options.forgets === true) this.#floor.listen((events) => this.#forget(events));
+    this.reception = new Reception({ ...this.#parts, store, clock, reopen });
+    if (deps.options.forgets === true) this.listen((events) => this.#forget(events));
   }
 
   get world(): World {
-    return this.#floor.world;
+    return this.#parts.world;
   }
 
   get dispatcher(): Dispatcher {
-    return this.#floor.dispatcher;
+    return this.#parts.pools.local;
   }
 
   /** Broken, never kept: when the store can no longer be trusted, nothing more is decided. */
   get failed(): Promise<never> {
-    return this.#floor.failed;
+    return this.#parts.turns.failed;
   }
 
   /** Where to ask about a task of any pool. */
   get pools(): Pools {
-    return this.#floor.pools;
+    return this.#parts.pools;
   }
 
   modeOf(pool: string): DispatchMode {
-    return this.#floor.modeOf(pool);
+    return this.#parts.modeOf(pool);
   }
 
   /** The scheduler of pools whose sessions claim by themselves. */
   cycle(parts: Omit<CycleDeps, "clock" | "durably"> & Pick<CycleView, "reaches">): Cycle {
-    const floor = this.#floor;
+    const { world, pools, roll, desk, lookout, modeOf, turns } = this.#parts;
     const view: CycleView = {
-      world: this.world,
-      pools: floor.pools,
-      roll: floor.roll,
-      waiting: () => floor.desk.waiting(),
-      wakes: (pool) => floor.modeOf(pool) !== "push",
-      sweep: (turn, limit) => floor.sweep(turn, limit),
+      world,
+      pools,
+      roll,
+      waiting: () => desk.waiting(),
+      wakes: (pool) => modeOf(pool) !== "push",
+      sweep: (turn, limit) => lookout.sweep(turn, limit),
       reaches: parts.reaches,
     };
-    const durably: CycleDeps["durably"] = (change) => floor.durably((turn) => change(cycleTurn(turn, view)));
+    const durably: CycleDeps["durably"] = (change) => turns.durably((turn) => change(cycleTurn(turn, view)));
     return new Cycle({ ...parts, clock: this.#deps.clock, durably });
   }
 
   /** How many attempts are alive. */
   get live(): number {
-    return this.#floor.attempts.size;
+    return this.#parts.workers.size;
   }
 
   /** Is told the events of each commit, once they are durable. Returns the way to stop that. */
   listen(listener: (events: readonly Event[]) => void): () => void {
-    return this.#floor.listen(listener);
+    return this.#parts.turns.listen(listener);
   }
 
   /** Reads where the ledger stands. To be called once, before anything else. */
   async open(): Promise<void> {
     const { store, secrets, clock } = this.#deps;
+    const { tokens, roll } = this.#parts;
     this.world.seq = await store.lastSeq();
-    this.#floor.tokens.secret = await store.secret(secrets.token());
+    tokens.secret = await store.secret(secrets.token());
     for (const pause of await store.pauses()) this.world.pauses.set(scopeKey(pause.scope), pause);
-    this.#floor.roll.restore(await store.sessions(), clock.now());
+    roll.restore(await store.sessions(), clock.now());
     this.#lastRun = (await store.runs("newest"))[0]?.no ?? 0;
   }
 
   /** Admits a run, whole or not at all. Kept once the run is durable, and with it what its key has led to. */
   async submit(manifest: RunManifest, specs: readonly TaskSpec[], key?: string): Promise<Run> {
     this.#refuseOverload(specs);
-    const history = await this.#floor.histories.of(manifest.name);
-    return this.#floor.durably((turn) => {
+    const { histories, pools, rules, turns } = this.#parts;
+    const history = await histories.of(manifest.name);
+    return turns.durably((turn) => {
       if (this.world.findRun(manifest.id) !== undefined) throw taken(manifest.id);
       const no = runNo(++this.#lastRun);
       turn.journal.ofRun(no, { kind: "run_submitted", manifest, specs }, turn.now);
       if (key !== undefined) turn.journal.remember({ key, at: turn.now, answer: { run: no } });
       const run = this.world.run(no) as Run;
-      this.#floor.pools.admit(run, history);
-      this.#floor.watch(run);
+      pools.admit(run, history);
+      rules.watch(run);
       return run;
     });
   }
@@ -133,17 +129,18 @@ export class Engine {
     const taken: Taken[] = [];
     for (const no of nos) taken.push(await this.#takeUp(no));
     await this.#recallBreakers(taken);
-    return this.#floor.durably((turn) => {
+    const { pools, rules, lookout, turns } = this.#parts;
+    return turns.durably((turn) => {
       // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
       for (const { run, history } of taken) {
         if (run.status.state !== "finished") this.#reopen(turn, run);
         setBack(turn, run);
-        this.#floor.pools.admit(run, history, turn.now);
-        this.#floor.watch(run);
+        pools.admit(run, history, turn.now);
+        rules.watch(run);
       }
-      for (const { run, lost } of taken) for (const task of lost) loseAtRestart(turn, run, task);
+      for (const { run, lost } of taken) for (const task of lost) this.#loseAtRestart(turn, run, task);
       // Sessions keep what they hold. While nobody listened they could not say that they live, so they have a whole span to.
-      this.#floor.forgive(turn);
+      lookout.forgive(turn);
       return taken.map(({ run }) => run);
     });
   }
@@ -155,15 +152,18 @@ export class Engine {
     const held = run?.tasks.filter(isOurs) ?? [];
     if (run === undefined || held.length === 0) return;
     this.world.runs.set(no, run);
-    await this.#floor.durably((turn) => {
-      for (const task of held) putBack(turn, run, task);
+    await this.#parts.turns.durably((turn) => {
+      for (const task of held) this.#putBack(turn, run, task);
     });
     this.world.runs.delete(no);
   }
 
   /** Kept when nothing of the run can go on by itself: it has finished, or is stalled, or everything was stopped. */
   idle(run: Run, until?: AbortSignal): Promise<Run> {
-    return this.#floor.idle(run, until);
+    const { verdicts, rules, turns } = this.#parts;
+    const ended = verdicts.awaited(run, until);
+    rules.touch(run);
+    return turns.orFail(ended);
   }
 
   /** Deals with whatever people have asked for since the last time. */
@@ -176,19 +176,18 @@ export class Engine {
 
   /** Starts nothing more; what runs goes on. */
   pause(): void {
-    this.#floor.gate.shut();
+    this.#parts.rules.shut();
   }
 
   /** Starts nothing more, and has everything that runs end. It goes back to the queue at no cost. */
-  stopAll(grace: Millis = this.#floor.grace): void {
+  stopAll(grace?: Millis): void {
     this.pause();
-    const { attempts } = this.#floor;
-    this.#floor.take((turn) => {
-      const within: Turn = { ...turn, stop: (task, reason) => this.#floor.stopLater(task, reason, grace) };
-      for (const { run, task } of attempts.current()) {
+    const { workers, stopper, turns } = this.#parts;
+    turns.take((turn) => {
+      for (const { run, task } of workers.current()) {
         const isNew = isHeld(task.status) && task.status.stopping === undefined;
-        if (isNew) stopAttempt(within, run, task, { kind: "shutdown" });
-        else attempts.stop(task, task.attempt, { kind: "shutdown" }, grace);
+        if (isNew) stopper.stop(turn, run, task, { kind: "shutdown" }, grace);
+        else stopper.repeat(turn, task, { kind: "shutdown" }, grace);
       }
     });
   }
@@ -200,12 +199,13 @@ export class Engine {
     const stopListening = this.listen(() => {
       if (this.live === 0) done.resolve();
     });
-    await this.#floor.orFail(done.promise).finally(stopListening);
+    await this.#parts.turns.orFail(done.promise).finally(stopListening);
   }
 
   /** No more turns. What is alive stays alive. Kept when what earlier turns have decided is written. */
   close(): Promise<void> {
-    return this.#floor.close();
+    this.#parts.desk.close();
+    return this.#parts.turns.close();
   }
 
   /** Who waits for the end of a run has been told by then. */
@@ -217,9 +217,8 @@ export class Engine {
   #refuseOverload(specs: readonly TaskSpec[]): void {
     const limits = this.#deps.options.pressure;
     if (limits === undefined) return;
-    const { dispatcher, pools } = this.#floor;
-    const { queued } = pools;
-    const { admits } = PRESSURE_POLICY[dispatcher.mode];
+    const { queued, local } = this.#parts.pools;
+    const { admits } = PRESSURE_POLICY[local.mode];
     const refused = specs.find(({ priority }) => !admits.includes(priority));
     if (refused !== undefined) {
       throw new UserError(
@@ -238,7 +237,7 @@ export class Engine {
   async #takeUp(no: RunNo): Promise<Taken> {
     const run = await this.#load(no);
     if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run ${no}`);
-    const history = await this.#floor.histories.of(run.manifest.name);
+    const history = await this.#parts.histories.of(run.manifest.name);
     this.world.runs.set(no, run);
     const held = run.tasks.filter(isOurs);
     const lost: Task[] = [];
@@ -264,12 +263,12 @@ export class Engine {
   }
 
   async #adopt(run: Run, task: Task): Promise<boolean> {
-    const { attempts, grace } = this.#floor;
+    const { workers, stopper, turns } = this.#parts;
     const process = task.status.state === "running" ? task.status.process : undefined;
-    const adopted = await attempts.adopt(run, task, process);
+    const adopted = await workers.adopt(run, task, process);
     const { status } = task;
-    if (adopted && isHeld(status) && status.stopping !== undefined)
-      attempts.stop(task, task.attempt, status.stopping, grace);
+    const stopping = isHeld(status) ? status.stopping : undefined;
+    if (adopted && stopping !== undefined) turns.take((turn) => stopper.repeat(turn, task, stopping));
     return adopted;
   }
 
@@ -277,7 +276,7 @@ export class Engine {
     const requests = await this.#deps.store.requests();
     const mine = requests.filter(({ run }) => this.world.findRun(run) !== undefined);
     if (mine.length === 0) return;
-    await this.#floor.durably((turn) => {
+    await this.#parts.turns.durably((turn) => {
       for (const request of mine) this.#obey(turn, request);
     });
   }
@@ -286,10 +285,26 @@ export class Engine {
     const run = this.world.findRun(id);
     // It ended, and was forgotten, between being read and being dealt with: it came too late.
     if (run === undefined) return turn.journal.requestDone(no);
-    settleRequest(turn, run, kind, task, why === undefined ? { by } : { by, why });
+    const asked = why === undefined ? { by } : { by, why };
+    obeyRequest(turn, this.#parts.stopper, run, { kind, task, asked });
     if (run.status.state === "stalled") this.#reopen(turn, run);
     turn.journal.requestDone(no);
-    this.#floor.touch(run);
+    this.#parts.rules.touch(run);
+  }
+
+  /** It was ended because something else is to run here: no fault of its own, and nothing that makes it suspicious. */
+  #putBack(turn: Turn, run: Run, task: Task): void {
+    if (isHeld(task.status) && task.status.stopping !== undefined) return this.#loseAtRestart(turn, run, task);
+    this.#parts.leases.release(turn, run, task, "another run was begun in its place");
+  }
+
+  /** Claimed but never started costs nothing; started and gone is a lost lease. */
+  #loseAtRestart(turn: Turn, run: Run, task: Task): void {
+    const { leases } = this.#parts;
+    const { status } = task;
+    const neverStarted = status.state === "claimed" && status.stopping === undefined;
+    if (neverStarted) leases.release(turn, run, task, "the scheduler was restarted");
+    else leases.lose(turn, run, task, turn.now);
   }
 
   #reopen(turn: Turn, run: Run): void {
@@ -317,19 +332,5 @@ interface Taken {
   readonly lost: readonly Task[];
 }
 
-/** Held by a process of this machine, which nobody but us looks after. What sessions hold is theirs. */
-const isOurs = ({ status, spec }: Task): boolean => isHeld(status) && poolOf(spec) === LOCAL_POOL;
-
-/** It was ended because something else is to run here: no fault of its own, and nothing that makes it suspicious. */
-function putBack(turn: Turn, run: Run, task: Task): void {
-  if (isHeld(task.status) && task.status.stopping !== undefined) return loseAtRestart(turn, run, task);
-  turn.journal.ofTask(run, task, { kind: "released", why: "another run was begun in its place" }, turn.now);
-}
-
-/** Claimed but never started costs nothing; started and gone is a lost lease. */
-function loseAtRestart(turn: Turn, run: Run, task: Task): void {
-  const { status } = task;
-  const neverStarted = status.state === "claimed" && status.stopping === undefined;
-  if (neverStarted) turn.journal.ofTask(run, task, { kind: "released", why: "the scheduler was restarted" }, turn.now);
-  else settleLoss(turn, run, task, true);
-}
+/** Held by a worker inside the scheduler before this one, which this one has to look after. What sessions hold is theirs. */
+const isOurs = ({ status }: Task): boolean => isHeld(status) && isLocal(status.lease);

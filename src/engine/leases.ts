@@ -1,77 +1,69 @@
-/** What the holder of a lease reports from outside, and what becomes of it. Every report proves the lease with its fence and its token. */
+/**
+ * The one door for work. Every lease is granted, begun, renewed and settled here, whether a local worker holds it or a session, and each of
+ * these is one event. Who may say so is checked before: `local-workers.ts` by the fence, `session-reports.ts` by fence and token.
+ */
+import type { Assignment } from "../decide/dispatcher.ts";
 import { jitterOf, rule } from "../decide/rule.ts";
-import type { LifeSigns } from "../decide/timeouts.ts";
-import { UserError } from "../domain/errors.ts";
-import { isExpired } from "../domain/lease.ts";
+import { EXPIRIES_MAX, isExpired, NO_TOKEN } from "../domain/lease.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
-import { type Held, isHeld, type Task, type TaskState } from "../domain/task.ts";
-import { type Instant, later, type Millis } from "../domain/time.ts";
+import { type Held, isHeld, type ProcessIdentity, type Task } from "../domain/task.ts";
+import type { Instant, Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
-import { parkIfPoison, type Turn } from "./settle.ts";
-import type { Tokens } from "./tokens.ts";
+import type { Signs } from "./signs.ts";
+import type { Turn } from "./turn.ts";
 
-/** A lease, and the proof that it is the caller's. */
-export interface Proof {
-  readonly run: Run;
-  readonly task: Task;
-  readonly fence: number;
-  readonly token: string;
-}
-
-/** What a holder can say. */
-export type Word =
-  | { readonly kind: "start" }
-  | { readonly kind: "heartbeat" }
-  | { readonly kind: "progress"; readonly note: string }
-  | { readonly kind: "complete"; readonly outcome: Outcome }
-  | { readonly kind: "fail"; readonly outcome: Outcome }
-  | { readonly kind: "release"; readonly why: string };
-
-/** What the word has led to: the lease as it is now, or that there is none any more. */
-export interface Heard {
-  readonly run: Run;
-  readonly task: Task;
-  readonly held: Held | undefined;
-  /** The same word had ended the lease before. */
-  readonly repeated: boolean;
+/** On what terms a task is given out. */
+export interface Terms {
+  readonly deadline: Instant;
+  /** None for a local worker: nobody reports on its lease from outside. */
+  readonly tokenHash?: string;
+  /** The caller's own name for the claim. */
+  readonly key?: string;
 }
 
 export interface LeasesDeps {
   readonly world: World;
-  readonly tokens: Tokens;
+  readonly signs: Signs;
   /** The deadline has moved. */
   readonly watch: (run: Run, task: Task) => void;
   readonly ttl: Millis;
 }
 
-/** What a word leads to that is for ever: it need not be remembered. */
-const STATE_AFTER: Partial<Record<Word["kind"], TaskState>> = { complete: "succeeded", fail: "failed" };
-/** Other ends that are remembered, so that a word said twice is heard once. */
-const ENDS_MAX = 10_000;
-
 export class Leases {
   readonly #deps: LeasesDeps;
-  readonly #signs = new Map<Task, { progressAt: Instant; silenceReported: boolean }>();
-  readonly #ends = new Map<Task, { readonly fence: number; readonly kind: Word["kind"] }>();
 
   constructor(deps: LeasesDeps) {
     this.#deps = deps;
   }
 
-  /** When the holder last said something about how it goes. */
-  signs(task: Task): LifeSigns | undefined {
-    return isHeld(task.status) ? this.#signs.get(task) : undefined;
+  /** Gives the task to the worker. */
+  grant({ now, journal }: Turn, { run, task, worker, evidence }: Assignment, terms: Terms): void {
+    journal.ofTask(run, task, { kind: "claimed", worker, evidence, tokenHash: NO_TOKEN, ...terms }, now);
+    this.#deps.signs.progressed(task, now);
   }
 
-  silenceReported(task: Task): void {
-    const signs = this.#signs.get(task);
-    if (signs !== undefined) signs.silenceReported = true;
+  /** Whether this claim holds the task at this moment. */
+  isLive({ status }: Task, fence: number, now: Instant): boolean {
+    return isHeld(status) && status.lease.fence === fence && !isExpired(status.lease, now);
   }
 
-  /** A task was given out. */
-  begin(task: Task, now: Instant): void {
-    this.#signs.set(task, { progressAt: now, silenceReported: false });
+  /** The holder has begun. */
+  begin({ now, journal }: Turn, run: Run, task: Task, process?: ProcessIdentity): void {
+    if (task.status.state !== "claimed") return;
+    journal.ofTask(run, task, process === undefined ? { kind: "started" } : { kind: "started", process }, now);
+  }
+
+  /** Moves the deadline, never back. */
+  renew(turn: Turn, run: Run, task: Task, deadline: Instant): void {
+    if (!isHeld(task.status) || deadline <= task.status.lease.deadline) return;
+    this.moveDeadline(turn, run, task, deadline);
+  }
+
+  /** Moves the deadline to where it belongs, back too: a clock may have been set back since it was written. */
+  moveDeadline({ now, journal }: Turn, run: Run, task: Task, deadline: Instant): void {
+    journal.ofTask(run, task, { kind: "lease_renewed", deadline }, now);
+    this.#deps.watch(run, task);
   }
 
   /** How long the holder of this lease keeps it without a sign of life. */
@@ -79,101 +71,44 @@ export class Leases {
     return this.#deps.world.sessions.get(lease.worker)?.profile.ttl ?? this.#deps.ttl;
   }
 
-  hear(turn: Turn, proof: Proof, word: Word): Heard {
-    const { run, task, fence } = proof;
-    this.#verify(turn, proof, word);
+  /** The only way from an outcome to the ledger. */
+  settle({ now, journal }: Turn, run: Run, task: Task, outcome: Outcome, notBefore = now): void {
+    const news = rule(task, outcome, now, jitterOf(run.manifest.seed, task.no, task.attempt));
+    const isEarly = "notBefore" in news && news.notBefore < notBefore;
+    journal.ofTask(run, task, isEarly ? { ...news, notBefore } : news, now);
+    this.#parkIfPoison(now, journal, run, task);
+    this.#deps.signs.end(task);
+  }
+
+  /** The holder is gone, and nothing is known of how it ended. Not the task's fault, unless it happens again and again. */
+  lose({ now, journal }: Turn, run: Run, task: Task, notBefore: Instant): void {
     const { status } = task;
-    // A lease that has run out is over, whether or not anybody has looked at it since: that is done in this turn, after the inputs.
-    if (!isHeld(status) || status.lease.fence !== fence || isExpired(status.lease, turn.now)) {
-      return this.#late(turn, proof, word);
-    }
-    switch (word.kind) {
-      case "start":
-      case "heartbeat":
-        return this.#goOn(turn, proof);
-      case "progress":
-        turn.journal.ofTask(run, task, { kind: "noted", note: word.note }, turn.now);
-        this.begin(task, turn.now);
-        return this.#goOn(turn, proof);
-      case "release":
-        // What somebody asked to be cancelled is not given out again.
-        if (status.stopping?.kind === "cancelled") {
-          turn.journal.ofTask(run, task, { kind: "cancelled", asked: status.stopping.asked }, turn.now);
-        } else turn.journal.ofTask(run, task, { kind: "released", why: word.why }, turn.now);
-        return this.#end(proof, word);
-      case "complete":
-      case "fail":
-        this.#settle(turn, proof, status, word.outcome);
-        return this.#end(proof, word);
-    }
+    if (!isHeld(status)) return;
+    this.#deps.signs.end(task);
+    // What was asked to be cancelled is never given out again.
+    if (status.stopping?.kind === "cancelled")
+      return journal.ofTask(run, task, { kind: "cancelled", asked: status.stopping.asked }, now);
+    journal.ofTask(run, task, { kind: "expired", worker: status.lease.worker, notBefore }, now);
+    this.#parkIfPoison(now, journal, run, task);
   }
 
-  /** A run is gone: nothing of it is to be remembered. */
-  forget(run: Run): void {
-    for (const task of run.tasks) {
-      this.#signs.delete(task);
-      this.#ends.delete(task);
-    }
+  /** The holder hands the task back. */
+  release({ now, journal }: Turn, run: Run, task: Task, why: string): void {
+    const { status } = task;
+    if (!isHeld(status)) return;
+    this.#deps.signs.end(task);
+    if (status.stopping?.kind === "cancelled")
+      return journal.ofTask(run, task, { kind: "cancelled", asked: status.stopping.asked }, now);
+    journal.ofTask(run, task, { kind: "released", why }, now);
   }
 
-  #verify(turn: Turn, { run, task, fence, token }: Proof, { kind }: Word): void {
-    if (this.#deps.tokens.isGenuine(run, task, fence, token)) return;
-    turn.journal.ofTask(run, task, { kind: "late_report_refused", fence, reported: kind }, turn.now);
-    throw new UserError("TOKEN_WRONG", `The token is not the one of ${task.spec.id}, claim ${fence}`);
+  /** A report under a claim that is over: it changes nothing, and leaves a trace. */
+  refuse({ now, journal }: Turn, run: Run, task: Task, fence: number, reported: string): void {
+    journal.ofTask(run, task, { kind: "late_report_refused", fence, reported }, now);
   }
 
-  /** The first sign of life says that the work has begun; each one moves the deadline, unless the work is to be cancelled. */
-  #goOn(turn: Turn, { run, task }: Proof): Heard {
-    const { now, journal } = turn;
-    if (task.status.state === "claimed") journal.ofTask(run, task, { kind: "started" }, now);
-    // Held since before this scheduler began: nothing is known of its silence until then.
-    if (!this.#signs.has(task)) this.begin(task, now);
-    const held = task.status as Held;
-    const deadline = later(now, this.ttlOf(held));
-    if (held.stopping?.kind !== "cancelled" && deadline > held.lease.deadline) {
-      journal.ofTask(run, task, { kind: "lease_renewed", deadline }, now);
-    }
-    this.#deps.watch(run, task);
-    return { run, task, held: task.status as Held, repeated: false };
-  }
-
-  #settle({ journal, now }: Turn, { run, task }: Proof, status: Held, outcome: Outcome): void {
-    const { stopping } = status;
-    // What somebody asked to be cancelled is cancelled, however well it went meanwhile.
-    if (stopping?.kind === "cancelled") {
-      return journal.ofTask(run, task, { kind: "cancelled", asked: stopping.asked, outcome }, now);
-    }
-    const jitter = jitterOf(run.manifest.seed, task.no, task.attempt);
-    journal.ofTask(run, task, rule(task, outcome, now, jitter), now);
-    parkIfPoison({ journal, now }, run, task);
-  }
-
-  #end({ run, task, fence }: Proof, { kind }: Word): Heard {
-    this.#signs.delete(task);
-    this.#ends.delete(task);
-    this.#ends.set(task, { fence, kind });
-    if (this.#ends.size > ENDS_MAX) this.#ends.delete(this.#ends.keys().next().value as Task);
-    return { run, task, held: undefined, repeated: false };
-  }
-
-  /** The same word twice is one word. Anything else that comes too late is refused, and leaves a trace. */
-  #late(turn: Turn, { run, task, fence }: Proof, { kind }: Word): Heard {
-    const end = this.#ends.get(task);
-    const isSame = end?.fence === fence && end.kind === kind;
-    if (isSame || (task.attempt === fence && task.status.state === STATE_AFTER[kind]))
-      return { run, task, held: undefined, repeated: true };
-    turn.journal.ofTask(run, task, { kind: "late_report_refused", fence, reported: kind }, turn.now);
-    // The refusal is written down before it is told.
-    throw new LateReport(run, task, fence);
-  }
-}
-
-/** Thrown after its trace was written: the turn goes on, and the caller is told once that is durable. */
-class LateReport extends UserError {
-  constructor(run: Run, task: Task, fence: number) {
-    const isOwn = isHeld(task.status) && task.attempt === fence;
-    const held = isOwn ? "its time has run out" : `claim ${task.attempt} has it now`;
-    const now = isHeld(task.status) ? held : `it is ${task.status.state}`;
-    super("LEASE_LOST", `Claim ${fence} of ${task.spec.id} in run ${run.manifest.id} is over: ${now}`);
+  #parkIfPoison(now: Instant, journal: Turn["journal"], run: Run, task: Task): void {
+    if (task.status.state !== "ready" || task.expiries < EXPIRIES_MAX) return;
+    journal.ofTask(run, task, { kind: "parked", reason: "poison" }, now);
   }
 }

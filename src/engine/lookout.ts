@@ -1,29 +1,32 @@
 /** Looks after what is out: leases that run out, time-outs, and silence. A session is told what a process of ours would be made to do. */
 import type { Pools } from "../decide/pools.ts";
-import { type LifeSigns, overdue } from "../decide/timeouts.ts";
-import { isExpired } from "../domain/lease.ts";
+import { afterLoss } from "../decide/rule.ts";
+import { overdue } from "../decide/timeouts.ts";
+import { isExpired, isLocal } from "../domain/lease.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";
-import { LOCAL_POOL, poolOf } from "../domain/spec.ts";
+import { poolOf } from "../domain/spec.ts";
 import { isHeld, type Task } from "../domain/task.ts";
 import { later } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
-import type { Attempts } from "./attempts.ts";
 import type { Leases } from "./leases.ts";
+import type { LocalWorkers } from "./local-workers.ts";
 import type { Roll } from "./roll.ts";
-import { settleLoss, stopAttempt, stopRemote, type Turn } from "./settle.ts";
+import type { Signs } from "./signs.ts";
+import type { Stopper } from "./stopper.ts";
+import type { Turn } from "./turn.ts";
 
 export interface LookoutDeps {
   readonly world: World;
   readonly pools: Pools;
-  readonly attempts: Attempts;
+  readonly workers: LocalWorkers;
   readonly leases: Leases;
+  readonly signs: Signs;
+  readonly stopper: Stopper;
   readonly roll: Roll;
   readonly modeOf: (pool: string) => DispatchMode;
   /** By how much time-outs are longer now. */
   readonly patience: () => number;
-  /** The deadline has moved. */
-  readonly watch: (run: Run, task: Task) => void;
 }
 
 export class Lookout {
@@ -33,23 +36,17 @@ export class Lookout {
     this.#deps = deps;
   }
 
-  signs(task: Task): LifeSigns | undefined {
-    return this.#deps.attempts.signs(task) ?? this.#deps.leases.signs(task);
-  }
-
   /** The time of a held task has come for something. */
   look(turn: Turn, run: Run, task: Task): void {
-    const { attempts, leases, patience } = this.#deps;
-    const found = overdue(task, this.signs(task), turn.now, patience());
+    const { signs, stopper, patience } = this.#deps;
+    const found = overdue(task, signs.of(task), turn.now, patience());
     switch (found?.kind) {
       case "expired":
         return this.expire(turn, run, task);
       case "stop":
-        if (attempts.has(task)) return stopAttempt(turn, run, task, found.reason);
-        return stopRemote(turn, run, task, found.reason);
+        return stopper.stop(turn, run, task, found.reason);
       case "silent":
-        attempts.silenceReported(task);
-        leases.silenceReported(task);
+        signs.silenceReported(task);
         return turn.journal.ofTask(run, task, { kind: "silent", forMs: found.for }, turn.now);
       case undefined:
         return;
@@ -58,16 +55,16 @@ export class Lookout {
 
   /** A lease that nobody renewed. A session that was assigned the task and never began it has lost nothing. */
   expire(turn: Turn, run: Run, task: Task): void {
-    const { world, roll } = this.#deps;
+    const { world, leases, roll } = this.#deps;
     const { status } = task;
     if (!isHeld(status)) return;
     const { worker } = status.lease;
     const isSession = world.sessions.has(worker);
     if (isSession && this.#isAssigned(task)) {
-      turn.journal.ofTask(run, task, { kind: "released", why: `${worker} did not begin it` }, turn.now);
+      leases.release(turn, run, task, `${worker} did not begin it`);
       return roll.missed(turn, worker);
     }
-    settleLoss(turn, run, task, false);
+    leases.lose(turn, run, task, afterLoss(status.lease.deadline, turn.now));
     if (isSession) roll.lost(turn, worker);
   }
 
@@ -77,7 +74,7 @@ export class Lookout {
     for (const { run, task } of [...this.#deps.pools.held()]) {
       if (limit > 0 && swept.length === limit) break;
       // What runs in this process lives, however late this turn is: its lease is renewed before anything else is looked at.
-      if (this.#deps.attempts.has(task)) continue;
+      if (this.#deps.workers.has(task)) continue;
       if (!isHeld(task.status) || !isExpired(task.status.lease, turn.now)) continue;
       this.expire(turn, run, task);
       swept.push(`${run.manifest.id}/${task.spec.id}`);
@@ -90,19 +87,17 @@ export class Lookout {
    * to. What was only assigned goes back instead, which costs nothing.
    */
   forgive(turn: Turn): void {
-    const { pools, attempts, leases, roll, watch } = this.#deps;
+    const { pools, workers, leases, signs, roll } = this.#deps;
     roll.forgive(turn.now);
     for (const { run, task } of [...pools.held()]) {
       const { status } = task;
-      if (!isHeld(status) || attempts.has(task) || poolOf(task.spec) === LOCAL_POOL) continue;
+      if (!isHeld(status) || workers.has(task) || isLocal(status.lease)) continue;
       const deadline = later(turn.now, leases.ttlOf(status));
       // One that lies further ahead than that was set by a clock that has been set back since.
       if (this.#isAssigned(task) && status.lease.deadline <= deadline) continue;
       // Its silence is measured from here on, too.
-      leases.begin(task, turn.now);
-      if (deadline === status.lease.deadline) continue;
-      turn.journal.ofTask(run, task, { kind: "lease_renewed", deadline }, turn.now);
-      watch(run, task);
+      signs.progressed(task, turn.now);
+      if (deadline !== status.lease.deadline) leases.moveDeadline(turn, run, task, deadline);
     }
   }
 

@@ -1,23 +1,20 @@
 /** What a turn leads to, kept back until it is durable: work that goes out, answers to those who asked, and whoever listens. */
 import type { Event } from "../domain/event.ts";
 import type { Clock } from "../effects/clock.ts";
-import type { Live } from "./attempts.ts";
+import type { Startable } from "./turn.ts";
 
 type Act = () => void;
-type Start = (attempt: Live) => void;
 type Listener = (events: readonly Event[]) => void;
 
 export class Outbox {
   readonly #clock: Pick<Clock, "drained">;
-  readonly #start: Start;
   readonly #listeners = new Set<Listener>();
-  #attempts: Live[] = [];
+  #attempts: Startable[] = [];
   #acts: Act[] = [];
   #answers: Act[] = [];
 
-  constructor(clock: Pick<Clock, "drained">, start: Start) {
+  constructor(clock: Pick<Clock, "drained">) {
     this.#clock = clock;
-    this.#start = start;
   }
 
   get isEmpty(): boolean {
@@ -25,7 +22,7 @@ export class Outbox {
   }
 
   /** An attempt to start. By itself and not as something to do, because that would be an object more for every task. */
-  start(attempt: Live): void {
+  start(attempt: Startable): void {
     this.#attempts.push(attempt);
   }
 
@@ -53,7 +50,7 @@ export class Outbox {
     const [attempts, acts, answers] = [this.#attempts, this.#acts, this.#answers];
     [this.#attempts, this.#acts, this.#answers] = [[], [], []];
     return async (events) => {
-      for (const attempt of attempts) this.#start(attempt);
+      for (const attempt of attempts) attempt.start();
       for (const act of acts) act();
       if (attempts.length + acts.length > 0) await this.#sent(answers.length > 0);
       for (const answer of answers) answer();

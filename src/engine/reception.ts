@@ -11,9 +11,9 @@ import type { Clock, Timer } from "../effects/clock.ts";
 import { restoreRun } from "../store/rows.ts";
 import type { Remembrance, Store } from "../store/store.ts";
 import { type Granted, keyOf } from "./desk.ts";
-import type { Floor } from "./floor.ts";
-import type { Heard, Word } from "./leases.ts";
-import type { Turn } from "./settle.ts";
+import type { Parts } from "./parts.ts";
+import type { Heard, Word } from "./session-reports.ts";
+import type { Turn } from "./turn.ts";
 
 /** What is asked for, as callers name it. */
 export interface Wanted {
@@ -40,8 +40,8 @@ export interface Holding {
   readonly worker: WorkerId;
 }
 
-export interface ReceptionDeps {
-  readonly floor: Floor;
+export interface ReceptionDeps
+  extends Pick<Parts, "world" | "pools" | "roll" | "desk" | "reports" | "tokens" | "rules" | "turns"> {
   readonly store: Pick<Store, "recall" | "runs" | "load">;
   readonly clock: Clock;
   /** A run that could not go on can. */
@@ -49,51 +49,45 @@ export interface ReceptionDeps {
 }
 
 export class Reception {
-  readonly #floor: Floor;
-  readonly #store: ReceptionDeps["store"];
-  readonly #clock: Clock;
-  readonly #reopen: ReceptionDeps["reopen"];
+  readonly #deps: ReceptionDeps;
   /** One after the other: what was recorded is read anew for each report that comes too late. */
   #lateReports: Promise<unknown> = Promise.resolve();
 
-  constructor({ floor, store, clock, reopen }: ReceptionDeps) {
-    this.#floor = floor;
-    this.#store = store;
-    this.#clock = clock;
-    this.#reopen = reopen;
+  constructor(deps: ReceptionDeps) {
+    this.#deps = deps;
   }
 
   join(profile: SessionProfile): Promise<Session> {
-    return this.#floor.durably((turn) => this.#floor.roll.join(turn, profile));
+    return this.#deps.turns.durably((turn) => this.#deps.roll.join(turn, profile));
   }
 
   beat(session: string, state: ReportedState | undefined): Promise<Session> {
-    return this.#floor.durably((turn) => this.#floor.roll.beat(turn, workerId(session), state));
+    return this.#deps.turns.durably((turn) => this.#deps.roll.beat(turn, workerId(session), state));
   }
 
   leave(session: string, why: string): Promise<void> {
-    return this.#floor.durably((turn) => this.#floor.roll.leave(turn, workerId(session), why));
+    return this.#deps.turns.durably((turn) => this.#deps.roll.leave(turn, workerId(session), why));
   }
 
   /** Who listens is there, until what is given here is called. */
   attend(session: string): () => void {
-    return this.#floor.roll.enter(workerId(session), this.#clock.now());
+    return this.#deps.roll.enter(workerId(session), this.#deps.clock.now());
   }
 
   seenAt(session: Session): Instant {
-    return this.#floor.roll.seenAt(session);
+    return this.#deps.roll.seenAt(session);
   }
 
   /** The next task for the session, or the one that is named. Nothing when none comes within the wait. */
   async claim(wanted: Wanted): Promise<Granted | undefined> {
     const session = workerId(wanted.session);
     const { key, wait, run: runName, task: taskName } = wanted;
-    const recalled = key === undefined ? undefined : await this.#store.recall(keyOf(session, key));
+    const recalled = key === undefined ? undefined : await this.#deps.store.recall(keyOf(session, key));
     const run = runName === undefined ? undefined : this.#mustRun(runName);
     const task = taskName === undefined ? undefined : mustTask(run, taskName);
     return this.#waitFor(wanted, (turn, tell) => {
       // Whoever comes for work is there, and does nothing else.
-      this.#floor.roll.beat(turn, session, "idle");
+      this.#deps.roll.beat(turn, session, "idle");
       const until = wait === 0 ? instant(0) : later(turn.now, wait);
       const order = {
         session,
@@ -104,7 +98,7 @@ export class Reception {
         ...(recalled && { recalled }),
         ...(wanted.priority && { priority: wanted.priority }),
       };
-      return this.#floor.desk.claim(turn, order, tell);
+      return this.#deps.desk.claim(turn, order, tell);
     });
   }
 
@@ -112,20 +106,20 @@ export class Reception {
   assignment(wanted: Pick<Wanted, "session" | "wait" | "signal">): Promise<Granted | undefined> {
     const session = workerId(wanted.session);
     return this.#waitFor(wanted, (turn, tell) => {
-      this.#floor.roll.beat(turn, session, undefined);
-      return this.#floor.desk.assignment(turn, session, tell);
+      this.#deps.roll.beat(turn, session, undefined);
+      return this.#deps.desk.assignment(turn, session, tell);
     });
   }
 
   /** A holder says something about what it holds. */
   report(claimed: Claimed, word: Word): Promise<Heard> {
-    const run = this.#floor.world.findRun(claimed.run);
+    const run = this.#deps.world.findRun(claimed.run);
     return run === undefined ? this.#reportLate(claimed, word) : this.#hear(run, claimed, word);
   }
 
   /** What a submit under this key has led to. */
   recall(key: string): Promise<Remembrance | undefined> {
-    return this.#store.recall(key);
+    return this.#deps.store.recall(key);
   }
 
   /** Nothing new is given out there; what runs goes on. */
@@ -135,7 +129,7 @@ export class Reception {
 
   /** False when it was not on hold. */
   async letGo(scope: PauseScope, asked: Asked): Promise<boolean> {
-    if (!this.#floor.world.pauses.has(scopeKey(scope))) return false;
+    if (!this.#deps.world.pauses.has(scopeKey(scope))) return false;
     await this.#change({ kind: "resumed", scope, asked });
     return true;
   }
@@ -144,10 +138,10 @@ export class Reception {
   async drain(scope: PauseScope, asked: Asked, wait: Millis, signal?: AbortSignal): Promise<readonly Holding[]> {
     await this.hold(scope, asked);
     const out = (): readonly Holding[] =>
-      [...this.#floor.pools.held()].filter(({ run, task }) => reaches(scope, run, task));
+      [...this.#deps.pools.held()].filter(({ run, task }) => reaches(scope, run, task));
     if (out().length > 0 && wait > 0) await this.#until(() => out().length === 0, wait, signal);
     const remaining = out();
-    await this.#floor.durably((turn) =>
+    await this.#deps.turns.durably((turn) =>
       turn.journal.ofSystem({ kind: "drained", scope, remaining: remaining.length }, turn.now),
     );
     return remaining;
@@ -155,7 +149,7 @@ export class Reception {
 
   /** Changes what is to be done, while nobody does it. */
   edit(run: Run, task: Task, changes: Partial<TaskSpec>, asked: Asked): Promise<void> {
-    return this.#floor.durably((turn) => {
+    return this.#deps.turns.durably((turn) => {
       const { state } = task.status;
       if (isHeld(task.status) || isTerminal(state)) {
         throw new UserError("CANNOT_EDIT", `Task ${task.spec.id} is ${state}, so it cannot be changed`);
@@ -163,16 +157,16 @@ export class Reception {
       turn.journal.ofTask(run, task, { kind: "edited", changes, asked }, turn.now);
       // What stood in its way may be gone: it is tried again.
       if (state === "parked") turn.journal.ofTask(run, task, { kind: "requeued", asked }, turn.now);
-      if (run.status.state === "stalled") this.#reopen(turn, run);
+      if (run.status.state === "stalled") this.#deps.reopen(turn, run);
     });
   }
 
   async #hear(run: Run, { task: id, fence, token }: Claimed, word: Word): Promise<Heard> {
     const task = mustTask(run, id);
-    const { leases, roll } = this.#floor;
-    return this.#floor.durably((turn) => {
+    const { reports, roll } = this.#deps;
+    return this.#deps.turns.durably((turn) => {
       const worker = isHeld(task.status) ? task.status.lease.worker : undefined;
-      const heard = this.#knowing(run, () => leases.hear(turn, { run, task, fence, token }, word));
+      const heard = this.#knowing(run, () => reports.hear(turn, { run, task, fence, token }, word));
       if (worker === undefined || heard.repeated) return heard;
       roll.heard(turn, worker);
       if (heard.held === undefined) roll.delivered(turn, worker);
@@ -182,7 +176,7 @@ export class Reception {
 
   /** The run may have ended, and been forgotten, since it was looked up: what is said of it is still written down. */
   #knowing<T>(run: Run, act: () => T): T {
-    const { runs } = this.#floor.world;
+    const { runs } = this.#deps.world;
     const known = runs.get(run.no);
     if (known === run) return act();
     // Another run under its number: this scheduler was replaced, and does not know it yet.
@@ -200,20 +194,20 @@ export class Reception {
    * who was never given anything of it; that leaves no trace, because nothing can become of it any more.
    */
   async #reportLate(claimed: Claimed, word: Word): Promise<Heard> {
-    const [row] = await this.#store.runs({ id: claimed.run });
+    const [row] = await this.#deps.store.runs({ id: claimed.run });
     if (row === undefined) throw unknownRun(claimed.run);
-    if (row.status.state === "finished" && !this.#floor.tokens.couldBeOf(claimed, claimed.token))
+    if (row.status.state === "finished" && !this.#deps.tokens.couldBeOf(claimed, claimed.token))
       throw wrongToken(claimed);
     const heard = this.#lateReports.then(async () => {
       const run = await this.#ended(claimed.run);
-      const { runs } = this.#floor.world;
+      const { runs } = this.#deps.world;
       // A run that goes on and is not known here is another scheduler's.
       const isElsewhere = run.manifest.id !== claimed.run || (!runs.has(run.no) && run.status.state !== "finished");
       if (isElsewhere) throw unknownRun(claimed.run);
       if (runs.get(run.no) === run) return this.#hear(run, claimed, word);
       const task = mustTask(run, claimed.task);
-      return this.#floor.durably((turn) =>
-        this.#knowing(run, () => this.#floor.leases.hear(turn, { ...claimed, run, task }, word)),
+      return this.#deps.turns.durably((turn) =>
+        this.#knowing(run, () => this.#deps.reports.hear(turn, { ...claimed, run, task }, word)),
       );
     });
     this.#lateReports = heard.catch(() => {});
@@ -225,9 +219,9 @@ export class Reception {
     readonly scope: PauseScope;
     readonly asked: Asked;
   }): Promise<void> {
-    return this.#floor.durably((turn) => {
+    return this.#deps.turns.durably((turn) => {
       turn.journal.ofSystem(news, turn.now);
-      for (const run of this.#floor.pools.review(turn.now)) this.#floor.touch(run);
+      for (const run of this.#deps.pools.review(turn.now)) this.#deps.rules.touch(run);
     });
   }
 
@@ -240,18 +234,18 @@ export class Reception {
     let stop = (): boolean => true;
     // What is being given out at this very moment is waited for: it is written down already.
     const giveUp = (): void => void (stop() && found.resolve(undefined));
-    const leave = this.#floor.roll.enter(workerId(session), this.#clock.now());
+    const leave = this.#deps.roll.enter(workerId(session), this.#deps.clock.now());
     let timer: Timer | undefined;
     signal?.addEventListener("abort", giveUp);
     try {
-      await this.#floor.durably((turn) => {
+      await this.#deps.turns.durably((turn) => {
         // Nothing is given to somebody who is gone. Nobody else gives up before it was looked.
         if (signal?.aborted === true) return found.resolve(undefined);
         stop = begin(turn, found.resolve);
         if (wait === 0) turn.after(giveUp);
-        else timer = this.#clock.at(later(turn.now, wait), giveUp);
+        else timer = this.#deps.clock.at(later(turn.now, wait), giveUp);
       });
-      return await this.#floor.orFail(found.promise);
+      return await this.#deps.turns.orFail(found.promise);
     } finally {
       timer?.cancel();
       leave();
@@ -262,14 +256,14 @@ export class Reception {
   /** Looks after every commit whether it is so, and durably so. */
   async #until(isSo: () => boolean, wait: Millis, signal: AbortSignal | undefined): Promise<void> {
     const done = Promise.withResolvers<void>();
-    const stopListening = this.#floor.listen(() => {
-      if (this.#floor.settled && isSo()) done.resolve();
+    const stopListening = this.#deps.turns.listen(() => {
+      if (this.#deps.turns.settled && isSo()) done.resolve();
     });
-    const timer = this.#clock.at(later(this.#clock.now(), wait), () => done.resolve());
+    const timer = this.#deps.clock.at(later(this.#deps.clock.now(), wait), () => done.resolve());
     const giveUp = (): void => done.resolve();
     signal?.addEventListener("abort", giveUp);
     try {
-      await this.#floor.orFail(done.promise);
+      await this.#deps.turns.orFail(done.promise);
     } finally {
       stopListening();
       timer.cancel();
@@ -278,17 +272,17 @@ export class Reception {
   }
 
   #mustRun(id: RunId): Run {
-    const run = this.#floor.world.findRun(id);
+    const run = this.#deps.world.findRun(id);
     if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run "${id}" under way`);
     return run;
   }
 
   /** A run that has ended and was forgotten: what is reported on it comes too late, and is answered from the record. */
   async #ended(id: RunId): Promise<Run> {
-    const [row] = await this.#store.runs({ id });
-    const stored = row && (await this.#store.load(row.no));
+    const [row] = await this.#deps.store.runs({ id });
+    const stored = row && (await this.#deps.store.load(row.no));
     if (stored === undefined) throw unknownRun(id);
-    return this.#floor.world.run(stored.row.no) ?? restoreRun(stored.row, stored.specs, stored.tasks);
+    return this.#deps.world.run(stored.row.no) ?? restoreRun(stored.row, stored.specs, stored.tasks);
   }
 }
 

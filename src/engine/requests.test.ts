@@ -51,13 +51,13 @@ describe("cancelling a task", () => {
     expect(rig.machine.started).toEqual(["a"]);
   });
 
-  test("that was done before it could be stopped leaves it done", async () => {
+  test("that was done before it could be stopped ends cancelled", async () => {
     const rig = await openRig();
     const run = await rig.submit([task("a")]);
     await cancel(rig, run, "a");
     rig.machine.at("a").ends(success);
     await rig.clock.settle();
-    expect(statesOf(run)).toEqual({ a: "succeeded" });
+    expect(statesOf(run)).toEqual({ a: "cancelled" });
   });
 
   test("twice stops it once", async () => {

@@ -6,7 +6,7 @@ import { LOSSES_MAX, type ReportedState, type Session, type SessionProfile } fro
 import { LOCAL_POOL, poolOf } from "../domain/spec.ts";
 import { type Instant, later, millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
-import type { Turn } from "./settle.ts";
+import type { Turn } from "./turn.ts";
 
 export class Roll {
   readonly #world: World;

@@ -3,18 +3,14 @@ import { judgeRun } from "../decide/finish.ts";
 import { lessonsOf } from "../decide/lessons.ts";
 import type { Pools } from "../decide/pools.ts";
 import type { Run } from "../domain/run.ts";
-import type { Instant } from "../domain/time.ts";
 import type { Histories } from "./histories.ts";
-import type { Journal } from "./journal.ts";
-import type { Leases } from "./leases.ts";
-import type { Outbox } from "./outbox.ts";
+import type { SessionReports } from "./session-reports.ts";
+import type { Turn } from "./turn.ts";
 
 export interface VerdictsDeps {
   readonly pools: Pools;
-  readonly leases: Leases;
+  readonly reports: SessionReports;
   readonly histories: Histories;
-  readonly journal: Journal;
-  readonly outbox: Outbox;
 }
 
 export class Verdicts {
@@ -34,33 +30,34 @@ export class Verdicts {
     });
   }
 
-  /** `dispatching`: whether anything is given out. A run of which nothing is does not stall. */
-  judge(now: Instant, run: Run, dispatching: boolean): void {
-    const { pools, journal, outbox } = this.#deps;
+  /** `dispatching`: whether the scheduler gives out tasks. While it does not, a run that waits for that is not stalled. */
+  judge(turn: Turn, run: Run, dispatching: boolean): void {
+    const { pools } = this.#deps;
+    const { now, journal } = turn;
     if (run.status.state === "active") {
       if (!pools.knows(run)) return;
       const verdict = judgeRun(run, () => dispatching && pools.canMove(run));
       if (verdict.kind === "going") return;
       if (verdict.kind === "finished") {
         journal.ofRun(run.no, { kind: "run_finished", outcome: verdict.outcome }, now);
-        this.#conclude(run);
+        this.#conclude(turn, run);
       } else if (dispatching) journal.ofRun(run.no, { kind: "run_stalled", remaining: verdict.remaining }, now);
     }
     const waiters = this.#waiters.get(run) ?? [];
     this.#waiters.delete(run);
     // With the answers: by then whoever listens has heard of everything that led to this.
-    for (const tell of waiters) outbox.answer(() => tell(run));
+    for (const tell of waiters) turn.answer(() => tell(run));
   }
 
   /** What it has taught is kept; nothing else of it is needed. */
-  #conclude(run: Run): void {
-    const { pools, leases, histories, journal } = this.#deps;
+  #conclude({ journal }: Turn, run: Run): void {
+    const { pools, reports, histories } = this.#deps;
     journal.learn(run, () => {
       const lessons = lessonsOf(run);
       histories.learn(run.manifest.name, lessons);
       return lessons;
     });
     pools.dismiss(run);
-    leases.forget(run);
+    reports.forget(run);
   }
 }

@@ -5,7 +5,8 @@ import { findTask, type Run, type RunManifest, type RunNo } from "../../src/doma
 import { commandOf, type TaskSpec } from "../../src/domain/spec.ts";
 import type { Task, TaskState } from "../../src/domain/task.ts";
 import type { Secrets } from "../../src/effects/random.ts";
-import { Engine, type EngineOptions } from "../../src/engine/engine.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import type { EngineOptions } from "../../src/engine/options.ts";
 import type { Attempt } from "../../src/execute/executor.ts";
 import { openMemoryStore } from "../../src/store/memory/store.ts";
 import type { Request, Store } from "../../src/store/store.ts";

@@ -8,8 +8,8 @@ import { millis } from "../../src/domain/time.ts";
 import type { Cycle, CycleOptions } from "../../src/engine/cycle.ts";
 import type { Pending, Waker, WakeTarget } from "../../src/engine/cycle-port.ts";
 import type { Granted } from "../../src/engine/desk.ts";
-import type { Heard, Word } from "../../src/engine/leases.ts";
 import type { Wanted } from "../../src/engine/reception.ts";
+import type { Heard, Word } from "../../src/engine/session-reports.ts";
 import { success, task } from "./builders.ts";
 import type { Rig } from "./rig.ts";
 

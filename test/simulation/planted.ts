@@ -23,13 +23,13 @@ const bug = (file: string, find: string, put: string, seeds: number = SEEDS): Pl
 export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "a session reports under an old fence": bug(
     "engine/leases.ts",
-    "if (!isHeld(status) || status.lease.fence !== fence || isExpired(",
-    "if (!isHeld(status) || isExpired(",
+    "return isHeld(status) && status.lease.fence === fence && !isExpired(",
+    "return isHeld(status) && !isExpired(",
   ),
   "a lease is renewed after it ran out": bug(
     "engine/leases.ts",
-    "status.lease.fence !== fence || isExpired(status.lease, turn.now)",
-    "status.lease.fence !== fence",
+    "status.lease.fence === fence && !isExpired(status.lease, now)",
+    "status.lease.fence === fence",
     2_000,
   ),
   "answers are given before the commit": bug(
@@ -38,14 +38,14 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "await next.tell(); const result = await next.committed;",
   ),
   "processes are started before the commit": bug(
-    "engine/floor.ts",
-    "this.#outbox.start(this.attempts.enter(run, task));",
-    "this.attempts.start(this.attempts.enter(run, task));",
+    "engine/turn-rules.ts",
+    "turn.start(workers.enter(assignment.run, assignment.task));",
+    "workers.enter(assignment.run, assignment.task).start();",
   ),
   "what has ended is lost where nobody has heard of it yet": bug(
-    "engine/attempts.ts",
-    "live.hasEnded = true;",
-    "live.hasEnded = true; this.#live.delete(live.task);",
+    "engine/local-workers.ts",
+    "take((turn) => this.#hear(turn, live, report))",
+    "{ if (live.hasEnded) this.#live.delete(live.task); take((turn) => this.#hear(turn, live, report)); }",
   ),
   "resources are given back twice": bug(
     "decide/site.ts",
@@ -87,7 +87,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "undefined",
   ),
   "what is parked as poison is lost": bug(
-    "engine/settle.ts",
+    "engine/requests.ts",
     'if (task.status.state === "parked") turn',
     'if (task.status.state === "parked" && task.status.reason !== "poison") turn',
   ),
@@ -120,9 +120,9 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "a rate is full again after a restart": bug("decide/shapes.ts", "return amount > 0 ? [{", "return amount < 0 ? [{"),
   "cancelling is forgotten when the holder is lost": bug(
-    "engine/settle.ts",
-    'if (status.stopping?.kind === "cancelled") {',
-    "if (false as boolean) {",
+    "engine/leases.ts",
+    "    // What was asked to be cancelled is never given out again.\n    if (",
+    "    if (false && ",
   ),
   "what was assigned and is cancelled goes back": bug(
     "engine/lookout.ts",
@@ -141,13 +141,13 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     'state === "succeeded" || state === "skipped") return [];',
   ),
   "tokens are not looked at": bug(
-    "engine/leases.ts",
+    "engine/session-reports.ts",
     "if (this.#deps.tokens.isGenuine(",
     'if (token !== "" || this.#deps.tokens.isGenuine(',
   ),
   "the sweep takes what runs here for lost": bug(
     "engine/lookout.ts",
-    "if (this.#deps.attempts.has(task)) continue;",
+    "if (this.#deps.workers.has(task)) continue;",
     "",
     2_000,
   ),
@@ -157,9 +157,9 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "for (const run of unfinished) await this.engine.resume(run.no);",
   ),
   "what lives on is not taken over": bug(
-    "engine/attempts.ts",
-    "live.handle = await this.#deps.executor.adopt(",
-    "live.handle = undefined; void (",
+    "engine/local-workers.ts",
+    "const handle = await this.#deps.executor.adopt(",
+    "const handle = undefined as never; void (",
   ),
   "time-outs never come": bug(
     "decide/timeouts.ts",
@@ -172,5 +172,5 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "return (this.#seats.get(worker)?.free ?? 0) > 0;",
     "return this.#workers.has(worker);",
   ),
-  "poison is never parked": bug("engine/settle.ts", "task.expiries < EXPIRIES_MAX", "task.expiries < 1e9"),
+  "poison is never parked": bug("engine/leases.ts", "task.expiries < EXPIRIES_MAX", "task.expiries < 1e9"),
 };

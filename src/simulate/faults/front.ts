@@ -7,7 +7,7 @@ import type { SessionProfile } from "../../domain/session.ts";
 import type { TaskSpec } from "../../domain/spec.ts";
 import type { Millis } from "../../domain/time.ts";
 import type { Granted } from "../../engine/desk.ts";
-import type { Heard, Word } from "../../engine/leases.ts";
+import type { Heard, Word } from "../../engine/session-reports.ts";
 import type { RequestKind } from "../../store/store.ts";
 import type { Grant } from "./grant.ts";
 import type { SimulatedScheduler } from "./scheduler.ts";

@@ -1,4 +1,4 @@
-/** What the floor is given: who does what it cannot do itself, and how it is to decide. */
+/** What the engine is given: who does what it cannot do itself, and how it is to decide. */
 import type { DispatcherOptions } from "../decide/dispatcher.ts";
 import type { Policy } from "../decide/look-ahead.ts";
 import type { PressureLimits } from "../decide/pressure.ts";
@@ -9,20 +9,22 @@ import type { Millis } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
 import type { Secrets } from "../effects/random.ts";
 import type { Attempt, Executor } from "../execute/executor.ts";
-import type { Epoch, Store } from "../store/store.ts";
+import type { Epoch, WorkingStore } from "../store/store.ts";
 
-export interface FloorDeps {
-  readonly store: Pick<Store, "commit" | "tend" | "history">;
+export interface EngineDeps {
+  readonly store: WorkingStore;
   readonly epoch: Epoch;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly executor: Executor;
   /** Everything needed to make the task's current attempt. */
   readonly attemptOf: (run: Run, task: Task) => Attempt;
-  readonly options: FloorOptions;
+  readonly options: EngineOptions;
 }
 
-export interface FloorOptions extends DispatcherOptions {
+export interface EngineOptions extends DispatcherOptions {
+  /** Whether runs that have ended are kept in memory. A daemon that lives for long does not. */
+  readonly forgets?: boolean;
   /** How long a stopped attempt has between being asked to end and being killed. */
   readonly grace?: Millis;
   readonly leaseTtl?: Millis;
@@ -31,7 +33,7 @@ export interface FloorOptions extends DispatcherOptions {
   readonly pressure?: PressureLimits;
   /** How the order within a run is found; `auto` when absent. */
   readonly policy?: Policy;
-  /** Who begins a claim in each pool of sessions; they do when a pool is not named. */
+  /** Who begins a claim in each pool of sessions; the sessions do when a pool is not named. */
   readonly modes?: Readonly<Record<string, DispatchMode>>;
   /** How many tasks one turn gives out, and one batch for the store holds, where there are more. */
   readonly batchMax?: number;
@@ -41,7 +43,6 @@ export interface FloorOptions extends DispatcherOptions {
 
 /**
  * How much a turn gives out at most, and how much waits at most for the store: half of what can be out, so that one half is decided
- * while the other is being written. With less, a transaction costs more than what is in it; with more, others wait for the turn. Whatever
- * comes in is heard at once: an end that waits might be taken for a loss.
+ * while the other is being written. With less, a transaction costs more than what is in it; with more, other callers wait for the turn.
  */
 export const batchFor = (workers: number): number => Math.min(Math.max(Math.ceil(workers / 2), 128), 256);

@@ -1,0 +1,159 @@
+/**
+ * The workers of this machine: sessions inside the scheduler, each of which has its work done by an executor. They get tasks by the same
+ * grant as all sessions, and report under the same fence; since they live as long as this process, they need no token and no long poll.
+ */
+import type { Outcome } from "../domain/outcome.ts";
+import type { Run } from "../domain/run.ts";
+import { isHeld, type ProcessIdentity, type StopReason, type Task } from "../domain/task.ts";
+import { type Instant, later, type Millis } from "../domain/time.ts";
+import type { Attempt, Executor, Handle, Watch } from "../execute/executor.ts";
+import type { Leases } from "./leases.ts";
+import type { Signs } from "./signs.ts";
+import type { Input, Turn } from "./turn.ts";
+
+export interface LocalWorkersDeps {
+  readonly executor: Executor;
+  readonly now: () => Instant;
+  readonly attemptOf: (run: Run, task: Task) => Attempt;
+  readonly leases: Leases;
+  readonly signs: Signs;
+  /** Has the next turn do something. */
+  readonly take: (input: Input) => void;
+}
+
+export class LocalWorkers {
+  readonly #deps: LocalWorkersDeps;
+  /** Until a turn has seen how they ended. */
+  readonly #live = new Map<Task, LiveAttempt>();
+
+  constructor(deps: LocalWorkersDeps) {
+    this.#deps = deps;
+  }
+
+  /** How many attempts are alive, or have ended without a turn having dealt with that. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** Whether the task's attempt is one of this process, whose end no turn has seen. */
+  has(task: Task): boolean {
+    return this.#live.has(task);
+  }
+
+  /** Every attempt that is alive and still its task's current one. */
+  *current(): Iterable<{ readonly run: Run; readonly task: Task }> {
+    for (const live of this.#live.values()) if (!live.hasEnded && live.fence === live.task.attempt) yield live;
+  }
+
+  /** A worker was given the task. Its attempt begins with `start`, once that is durable. */
+  enter(run: Run, task: Task): LiveAttempt {
+    const { attemptOf, take } = this.#deps;
+    const hear = (live: LiveAttempt, report: Report): void => take((turn) => this.#hear(turn, live, report));
+    const progressed = (): void => this.#deps.signs.progressed(task, this.#deps.now());
+    const live = new LiveAttempt({ run, task, attempt: attemptOf(run, task), hear, progressed, begin: this.#begin });
+    this.#live.set(task, live);
+    return live;
+  }
+
+  /** Takes over what an earlier scheduler started. False when nothing of it is left. */
+  async adopt(run: Run, task: Task, process: ProcessIdentity | undefined): Promise<boolean> {
+    const live = this.enter(run, task);
+    live.progressed();
+    const handle = await this.#deps.executor.adopt(live.attempt, process, live);
+    if (handle === undefined) this.#live.delete(task);
+    else live.follow(handle);
+    return handle !== undefined;
+  }
+
+  stop(task: Task, fence: number, reason: StopReason, grace: Millis): void {
+    this.#find(task, fence)?.handle?.stop(reason, grace);
+  }
+
+  /** Renews the leases of what is alive here: a worker in this process lives as long as the process. */
+  renew(turn: Turn, ttl: Millis): void {
+    const deadline = later(turn.now, ttl);
+    for (const { run, task } of this.current()) this.#deps.leases.renew(turn, run, task, deadline);
+  }
+
+  /** A report counts only under the fence of the current claim; any other is refused, and leaves a trace. */
+  #hear(turn: Turn, { run, task, fence }: LiveAttempt, report: Report): void {
+    const { leases } = this.#deps;
+    const { status } = task;
+    const isCurrent = isHeld(status) && status.lease.fence === fence;
+    if (report.kind === "started") {
+      if (isCurrent) leases.begin(turn, run, task, report.process);
+      else leases.refuse(turn, run, task, fence, report.kind);
+      return;
+    }
+    if (isCurrent) leases.settle(turn, run, task, report.outcome);
+    else leases.refuse(turn, run, task, fence, report.outcome.kind);
+    if (this.#find(task, fence) !== undefined) this.#live.delete(task);
+  }
+
+  /** The claim is durable. Where another has taken its place meanwhile, the attempt is not begun any more. */
+  readonly #begin = (live: LiveAttempt): Handle | undefined => {
+    if (this.#live.get(live.task) !== live) return undefined;
+    live.progressed();
+    return this.#deps.executor.start(live.attempt, live);
+  };
+
+  #find(task: Task, fence: number): LiveAttempt | undefined {
+    const live = this.#live.get(task);
+    return live?.fence === fence ? live : undefined;
+  }
+}
+
+/** What an attempt has to say, for the next turn to deal with. */
+type Report =
+  | { readonly kind: "started"; readonly process: ProcessIdentity | undefined }
+  | { readonly kind: "ended"; readonly outcome: Outcome };
+
+interface LiveParts {
+  readonly run: Run;
+  readonly task: Task;
+  readonly attempt: Attempt;
+  readonly begin: (live: LiveAttempt) => Handle | undefined;
+  readonly hear: (live: LiveAttempt, report: Report) => void;
+  readonly progressed: () => void;
+}
+
+export class LiveAttempt implements Watch {
+  readonly run: Run;
+  readonly task: Task;
+  readonly fence: number;
+  readonly attempt: Attempt;
+  readonly progressed: () => void;
+  readonly #begin: LiveParts["begin"];
+  readonly #hear: LiveParts["hear"];
+  /** None before it is begun. */
+  handle: Handle | undefined;
+  hasEnded = false;
+
+  constructor({ run, task, attempt, begin, hear, progressed }: LiveParts) {
+    this.run = run;
+    this.task = task;
+    this.attempt = attempt;
+    this.fence = attempt.fence;
+    this.progressed = progressed;
+    this.#begin = begin;
+    this.#hear = hear;
+  }
+
+  /** Its claim is durable. */
+  start(): void {
+    const handle = this.#begin(this);
+    if (handle !== undefined) this.follow(handle);
+  }
+
+  follow(handle: Handle): void {
+    this.handle = handle;
+    void handle.outcome.then((outcome) => {
+      this.hasEnded = true;
+      this.#hear(this, { kind: "ended", outcome });
+    });
+  }
+
+  started(process: ProcessIdentity | undefined): void {
+    this.#hear(this, { kind: "started", process });
+  }
+}

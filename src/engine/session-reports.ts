@@ -1,0 +1,130 @@
+/** What sessions report on the leases they hold. Every report proves the lease with its fence and its token. */
+import { UserError } from "../domain/errors.ts";
+import type { Outcome } from "../domain/outcome.ts";
+import type { Run } from "../domain/run.ts";
+import { type Held, isHeld, type Task, type TaskState } from "../domain/task.ts";
+import { later } from "../domain/time.ts";
+import type { Leases } from "./leases.ts";
+import type { Signs } from "./signs.ts";
+import type { Tokens } from "./tokens.ts";
+import type { Turn } from "./turn.ts";
+
+/** A lease, and the proof that it is the caller's. */
+export interface Proof {
+  readonly run: Run;
+  readonly task: Task;
+  readonly fence: number;
+  readonly token: string;
+}
+
+/** What a holder can say. */
+export type Word =
+  | { readonly kind: "start" }
+  | { readonly kind: "heartbeat" }
+  | { readonly kind: "progress"; readonly note: string }
+  | { readonly kind: "complete"; readonly outcome: Outcome }
+  | { readonly kind: "fail"; readonly outcome: Outcome }
+  | { readonly kind: "release"; readonly why: string };
+
+/** What the word has led to: the lease as it is now, or that there is none any more. */
+export interface Heard {
+  readonly run: Run;
+  readonly task: Task;
+  readonly held: Held | undefined;
+  /** The same word had ended the lease before. */
+  readonly repeated: boolean;
+}
+
+export interface SessionReportsDeps {
+  readonly leases: Leases;
+  readonly signs: Signs;
+  readonly tokens: Tokens;
+}
+
+/** What a word leads to that is for ever: it need not be remembered. */
+const STATE_AFTER: Partial<Record<Word["kind"], TaskState>> = { complete: "succeeded", fail: "failed" };
+/** Other ends that are remembered, so that a word said twice is heard once. */
+const ENDS_MAX = 10_000;
+
+export class SessionReports {
+  readonly #deps: SessionReportsDeps;
+  readonly #ends = new Map<Task, { readonly fence: number; readonly kind: Word["kind"] }>();
+
+  constructor(deps: SessionReportsDeps) {
+    this.#deps = deps;
+  }
+
+  hear(turn: Turn, proof: Proof, word: Word): Heard {
+    const { leases, signs } = this.#deps;
+    const { run, task, fence } = proof;
+    this.#verify(turn, proof, word);
+    // A lease that has run out is over, even before the sweep has seen it: that comes later in this turn.
+    if (!leases.isLive(task, fence, turn.now)) return this.#late(turn, proof, word);
+    switch (word.kind) {
+      case "start":
+      case "heartbeat":
+        return this.#goOn(turn, proof);
+      case "progress":
+        turn.journal.ofTask(run, task, { kind: "noted", note: word.note }, turn.now);
+        signs.progressed(task, turn.now);
+        return this.#goOn(turn, proof);
+      case "release":
+        leases.release(turn, run, task, word.why);
+        return this.#end(proof, word);
+      case "complete":
+      case "fail":
+        leases.settle(turn, run, task, word.outcome);
+        return this.#end(proof, word);
+    }
+  }
+
+  /** A run is gone: nothing of it is to be remembered. */
+  forget(run: Run): void {
+    for (const task of run.tasks) this.#ends.delete(task);
+  }
+
+  #verify(turn: Turn, { run, task, fence, token }: Proof, { kind }: Word): void {
+    if (this.#deps.tokens.isGenuine(run, task, fence, token)) return;
+    this.#deps.leases.refuse(turn, run, task, fence, kind);
+    throw new UserError("TOKEN_WRONG", `The token is not the one of ${task.spec.id}, claim ${fence}`);
+  }
+
+  /** The first sign of life says that the work has begun; each one moves the deadline, unless the work is to be cancelled. */
+  #goOn(turn: Turn, { run, task }: Proof): Heard {
+    const { leases, signs } = this.#deps;
+    leases.begin(turn, run, task);
+    // Held since before this scheduler began: nothing is known of its silence until then.
+    if (signs.of(task) === undefined) signs.progressed(task, turn.now);
+    const held = task.status as Held;
+    if (held.stopping?.kind !== "cancelled") leases.renew(turn, run, task, later(turn.now, leases.ttlOf(held)));
+    return { run, task, held: task.status as Held, repeated: false };
+  }
+
+  #end({ run, task, fence }: Proof, { kind }: Word): Heard {
+    this.#ends.delete(task);
+    this.#ends.set(task, { fence, kind });
+    if (this.#ends.size > ENDS_MAX) this.#ends.delete(this.#ends.keys().next().value as Task);
+    return { run, task, held: undefined, repeated: false };
+  }
+
+  /** The same word twice is one word. Anything else that comes too late is refused, and leaves a trace. */
+  #late(turn: Turn, { run, task, fence }: Proof, { kind }: Word): Heard {
+    const end = this.#ends.get(task);
+    const isSame = end?.fence === fence && end.kind === kind;
+    if (isSame || (task.attempt === fence && task.status.state === STATE_AFTER[kind]))
+      return { run, task, held: undefined, repeated: true };
+    this.#deps.leases.refuse(turn, run, task, fence, kind);
+    // The refusal is written down before it is told.
+    throw new LateReport(run, task, fence);
+  }
+}
+
+/** Thrown after its trace was written: the turn goes on, and the caller is told once that is durable. */
+class LateReport extends UserError {
+  constructor(run: Run, task: Task, fence: number) {
+    const isOwn = isHeld(task.status) && task.attempt === fence;
+    const held = isOwn ? "its time has run out" : `claim ${task.attempt} has it now`;
+    const now = isHeld(task.status) ? held : `it is ${task.status.state}`;
+    super("LEASE_LOST", `Claim ${fence} of ${task.spec.id} in run ${run.manifest.id} is over: ${now}`);
+  }
+}
