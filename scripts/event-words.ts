@@ -31,6 +31,11 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
     fields: ["worker", "deadline", "evidence"],
   },
   started: { meaning: "The attempt is running.", fields: ["pid"] },
+  verifying: {
+    meaning:
+      "The work is done and its worker is free. The scheduler runs the task's `verify` command; said again where an earlier run of it was lost with its scheduler.",
+    fields: ["worker", "deadline", "outcome"],
+  },
   stopping: { meaning: "The attempt is about to be stopped.", fields: ["reason", "limit", "by", "why"] },
   succeeded: { meaning: "The task is done.", fields: ["outcome"] },
   failed: { meaning: "The task failed and will not be tried again.", fields: ["outcome", "reason"] },

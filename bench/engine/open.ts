@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runId, taskId, workerId } from "../../src/domain/ids.ts";
 import type { RunManifest } from "../../src/domain/run.ts";
-import { commandOf, SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
+import { SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
 import { millis } from "../../src/domain/time.ts";
 import { systemClock } from "../../src/effects/clock.ts";
 import { ownIdentity } from "../../src/effects/host.ts";
@@ -53,16 +53,7 @@ export async function openEngine(workers: number, began: () => void = () => unde
       began();
       return { kind: "success", durationMs: millis(0) };
     }),
-    attemptOf: ({ manifest: { id } }, { spec, attempt }) => ({
-      run: id,
-      task: spec.id,
-      fence: attempt,
-      command: commandOf(spec),
-      cwd: directory,
-      env: spec.env,
-      priority: spec.priority,
-      log: "",
-    }),
+    logOf: () => "",
     options: {
       workers: Array.from({ length: workers }, (_, index) => workerId(`inline/${index}`)),
       capacity: {},

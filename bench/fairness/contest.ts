@@ -2,7 +2,7 @@
 import { NO_HISTORY } from "../../src/domain/history.ts";
 import { runId, taskId, workerId } from "../../src/domain/ids.ts";
 import type { Run, RunManifest } from "../../src/domain/run.ts";
-import { type Amounts, commandOf, type Priority, SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
+import { type Amounts, type Priority, SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
 import { type Instant, instant, type Millis, millis } from "../../src/domain/time.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
@@ -78,16 +78,7 @@ export async function contest(setup: Contest): Promise<readonly Stay[]> {
     executor: simulatedExecutor(clock, ({ run, task }) =>
       task === GATE ? millis(1) : (lasting.get(run)?.[Number(task)] as Millis),
     ),
-    attemptOf: ({ manifest: { id } }, { spec, attempt }) => ({
-      run: id,
-      task: spec.id,
-      fence: attempt,
-      command: commandOf(spec),
-      cwd: "/",
-      env: spec.env,
-      priority: spec.priority,
-      log: "",
-    }),
+    logOf: () => "",
     options: {
       workers: Array.from({ length: setup.workers }, (_, at) => workerId(`w/${at + 1}`)),
       capacity: setup.capacity ?? {},

@@ -2,7 +2,7 @@
 import type { EstimateError } from "../../src/domain/history.ts";
 import { runId, workerId } from "../../src/domain/ids.ts";
 import type { Run, RunManifest } from "../../src/domain/run.ts";
-import { type Amounts, commandOf, type TaskSpec } from "../../src/domain/spec.ts";
+import type { Amounts, TaskSpec } from "../../src/domain/spec.ts";
 import { instant, type Millis, millis } from "../../src/domain/time.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
@@ -37,16 +37,7 @@ export async function drive(
     clock,
     secrets: { token: () => "", seed: () => 0, suffix: () => "" },
     executor: simulatedExecutor(clock, ({ task }) => durations.get(task) as Millis),
-    attemptOf: (_, { spec, attempt }) => ({
-      run: RUN,
-      task: spec.id,
-      fence: attempt,
-      command: commandOf(spec),
-      cwd: "/",
-      env: spec.env,
-      priority: spec.priority,
-      log: "",
-    }),
+    logOf: () => "",
     options: {
       workers: Array.from({ length: instance.workers }, (_, at) => workerId(`worker/${at}`)),
       capacity: {},

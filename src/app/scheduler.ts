@@ -1,12 +1,8 @@
 /** Puts the parts together: a store that is ours, an executor, and the engine between them. The only place that names adapters. */
 import { closeSync, type FSWatcher, openSync, type WatchEventType, watch } from "node:fs";
-import { resolve } from "node:path";
 import { PRESSURE_PRESETS } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { workerId } from "../domain/ids.ts";
-import type { Run } from "../domain/run.ts";
-import { commandOf } from "../domain/spec.ts";
-import type { Task } from "../domain/task.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";
 import { compileAfter, LATE } from "../effects/compiler.ts";
 import { ownIdentity } from "../effects/host.ts";
@@ -14,7 +10,7 @@ import { hostName, machineCapacity } from "../effects/machine.ts";
 import { type Secrets, systemSecrets } from "../effects/random.ts";
 import { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
-import type { Attempt, Executor } from "../execute/executor.ts";
+import type { Executor } from "../execute/executor.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Owner, Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
@@ -75,7 +71,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     clock,
     secrets,
     executor,
-    attemptOf: (run, task) => attemptOf(state, run, task),
+    logOf: ({ manifest }, { spec, attempt }) => state.log(manifest.id, spec.id, attempt),
     options: {
       ...engineOptions(config),
       workers: localWorkers(workers),
@@ -142,21 +138,6 @@ function answerBell({ bell }: StateDir, engine: Engine): { close(): void } {
   };
   listen();
   return { close: () => watcher.close() };
-}
-
-function attemptOf(state: StateDir, { manifest }: Run, { spec, attempt }: Task): Attempt {
-  return {
-    run: manifest.id,
-    task: spec.id,
-    fence: attempt,
-    command: commandOf(spec),
-    cwd: resolve(manifest.directory, spec.cwd ?? "."),
-    env: spec.env,
-    priority: spec.priority,
-    log: state.log(manifest.id, spec.id, attempt),
-    ...(spec.verify !== undefined && { verify: spec.verify }),
-    ...(spec.memoryLimit !== undefined && { memoryLimit: spec.memoryLimit }),
-  };
 }
 
 const busy = (state: StateDir, owner: Owner): UserError =>

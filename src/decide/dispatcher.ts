@@ -4,7 +4,7 @@ import { type History, NO_HISTORY } from "../domain/history.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
-import { isHeld, laneOf, type Task } from "../domain/task.ts";
+import { isHeld, isWorking, laneOf, type Task } from "../domain/task.ts";
 import { between, earliest, type Instant } from "../domain/time.ts";
 import type { Change } from "../domain/world.ts";
 import { broken, invariant } from "../std/invariant.ts";
@@ -128,7 +128,8 @@ export class Dispatcher extends RunBooks {
       if (!this.#isMine(task)) continue;
       this.#owned(task);
       if (status.state === "ready") this.ready.enter(run, task, status, status.since);
-      if (isHeld(status)) this.#occupy(run, task, status.lease.worker, laneOf(task), status.since);
+      if (isWorking(status)) this.#occupy(run, task, status.lease.worker, laneOf(task), status.since);
+      if (status.state === "verifying") this.#commons.locks.hold(run, task);
     }
   }
 
@@ -152,8 +153,9 @@ export class Dispatcher extends RunBooks {
     const before = from.state === "ready" ? this.ready.leave(task) : undefined;
     const isKeptFor = before !== undefined && this.#reserved.is(before);
     if (isKeptFor) this.ready.wakeBehind(this.#reserved.drop(), cause.at);
-    if (isHeld(from) && !isHeld(to)) this.#yield(change);
-    if (!isHeld(from) && isHeld(to)) this.#seize(change);
+    if (isWorking(from) && !isWorking(to)) this.#yield(change);
+    if (isHeld(from) && !isHeld(to)) this.#unlock(change);
+    if (!isWorking(from) && isWorking(to)) this.#seize(change);
     if (to.state !== "ready") return;
     const entered = this.ready.enter(run, task, to, cause.at, before);
     if (isKeptFor && entered !== undefined) this.#reserved.takeOver(entered);
@@ -353,7 +355,7 @@ export class Dispatcher extends RunBooks {
   }
 
   #seize({ run, task, to, cause }: Change): void {
-    if (!isHeld(to)) return;
+    if (!isWorking(to)) return;
     const { own } = this.shapeOf(run, task);
     if (!fits(own, cause.at)) broken(`${task.spec.id} does not fit what is free`);
     const lane = cause.kind === "claimed" ? cause.evidence.lane : laneOf(task);
@@ -369,12 +371,17 @@ export class Dispatcher extends RunBooks {
   }
 
   #yield({ task, cause, to }: Change): void {
-    const holding = this.#site.release(task, to.state === "succeeded");
+    const holding = this.#site.release(task, to.state === "succeeded" || to.state === "verifying");
     if (holding === undefined) return;
     const { run, shape, lane, since } = holding;
     const ways = { lane, own: task.spec.priority };
     this.#fairness.end(run, ways, shape.share, between(since, cause.at), cause.at);
     if (shape.provider !== undefined) this.#commons.breakers.returned(shape.provider, task, cause);
+    this.ready.wakeBehind(task, cause.at);
+  }
+
+  /** The lease is over, and with it the hold on files. */
+  #unlock({ task, cause }: Change): void {
     this.#commons.locks.release(task);
     this.ready.wakeBehind(task, cause.at);
   }

@@ -45,7 +45,7 @@ export function explain(lines: Lines, run: Run, task: Task, now: Instant, contex
         worker: status.lease.worker,
         since: status.since,
         deadline: status.lease.deadline,
-        ...(status.state === "running" && { timeoutAt: later(status.since, spec.timeout.hard) }),
+        ...(status.state !== "claimed" && { timeoutAt: later(status.since, spec.timeout.hard) }),
         ...(status.stopping !== undefined && { stopping: status.stopping }),
       },
     }),

@@ -11,7 +11,7 @@ export function judgeRun(run: Run, canMove: () => boolean): RunVerdict {
   const { counts } = run;
   const left = remaining(run);
   if (left === 0) return { kind: "finished", outcome: outcomeOf(run) };
-  const going = counts.claimed + counts.running > 0 || (counts.ready > 0 && canMove());
+  const going = counts.claimed + counts.running + counts.verifying > 0 || (counts.ready > 0 && canMove());
   return going ? { kind: "going" } : { kind: "stalled", remaining: left };
 }
 

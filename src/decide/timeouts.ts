@@ -1,6 +1,6 @@
 /** How long an attempt may take, be silent, or go without a heartbeat, and what happens then. */
 import { isExpired } from "../domain/lease.ts";
-import { isHeld, type StopReason, type Task } from "../domain/task.ts";
+import { isHeld, type Running, type Status, type StopReason, type Task, type Verifying } from "../domain/task.ts";
 import { earliest, type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 
 /** What an attempt's time has come for. */
@@ -23,7 +23,7 @@ export function nextDeadline(task: Task, signs: LifeSigns | undefined, patience 
   if (!isHeld(status)) return undefined;
   // One past the deadline: a lease holds up to and including it.
   const expiry = later(status.lease.deadline, millis(1));
-  if (status.state !== "running") return expiry;
+  if (!hasBegun(status)) return expiry;
   return earliest(expiry, nextLimit(task, patience)?.at, nextSilence(task, signs)?.at);
 }
 
@@ -32,7 +32,7 @@ export function overdue(task: Task, signs: LifeSigns | undefined, now: Instant, 
   const { status } = task;
   if (!isHeld(status)) return undefined;
   if (isExpired(status.lease, now)) return { kind: "expired" };
-  if (status.state !== "running") return undefined;
+  if (!hasBegun(status)) return undefined;
   const limit = nextLimit(task, patience);
   if (limit !== undefined && limit.at <= now) return { kind: "stop", reason: { kind: "timeout", limit: limit.limit } };
   const silence = nextSilence(task, signs);
@@ -40,6 +40,10 @@ export function overdue(task: Task, signs: LifeSigns | undefined, now: Instant, 
   if (silence.reclaims) return { kind: "stop", reason: { kind: "timeout", limit: "progress" } };
   return { kind: "silent", for: millis(now - silence.since) };
 }
+
+/** Time-outs are counted from when the work began, and for the acceptance command anew. */
+const hasBegun = (status: Status): status is Running | Verifying =>
+  status.state === "running" || (status.state === "verifying" && status.begun === true);
 
 /** How long an agent may say nothing before that is told, unless the plan says otherwise. */
 const AGENT_SILENCE = seconds(300);
@@ -52,7 +56,8 @@ function nextSilence(
   signs: LifeSigns | undefined,
 ): { readonly at: Instant; readonly since: Instant; readonly reclaims: boolean } | undefined {
   const span = spec.progress ?? (spec.pool === undefined ? undefined : AGENT_SILENCE);
-  if (span === undefined || signs === undefined || !isHeld(status) || status.stopping !== undefined) return undefined;
+  if (span === undefined || signs === undefined || status.state !== "running" || status.stopping !== undefined)
+    return undefined;
   const { progressAt: since, silenceReported } = signs;
   if (!silenceReported) return { at: later(since, span), since, reclaims: false };
   return spec.pool === undefined
@@ -65,7 +70,7 @@ function nextLimit(
   { status, spec }: Task,
   patience: number,
 ): { readonly at: Instant; readonly limit: "soft" | "hard" } | undefined {
-  if (status.state !== "running") return undefined;
+  if (!hasBegun(status)) return undefined;
   const { soft, hard } = spec.timeout;
   const stopped = status.stopping;
   if (stopped === undefined && soft !== undefined && soft < hard)

@@ -2,7 +2,7 @@
 import type { Wait } from "./explanation.ts";
 import type { TaskNo } from "./graph.ts";
 import type { WorkerId } from "./ids.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome, Success } from "./outcome.ts";
 import type { PauseScope } from "./pause.ts";
 import type { RunManifest, RunNo, RunOutcome } from "./run.ts";
 import type { SessionProfile, SessionState } from "./session.ts";
@@ -112,6 +112,14 @@ export interface LeaseRenewed extends OfTask {
 export interface TaskStopping extends OfTask {
   readonly kind: "stopping";
   readonly reason: StopReason;
+}
+/** The work is done and its worker is free. The scheduler runs the acceptance command, again where an earlier run of it was lost. */
+export interface TaskVerifying extends OfTask {
+  readonly kind: "verifying";
+  readonly worker: WorkerId;
+  readonly deadline: Instant;
+  /** How the work ended. */
+  readonly outcome: Success;
 }
 export interface TaskSucceeded extends OfTask {
   readonly kind: "succeeded";
@@ -258,6 +266,7 @@ export type TaskEvent =
   | TaskStarted
   | LeaseRenewed
   | TaskStopping
+  | TaskVerifying
   | TaskSucceeded
   | TaskFailed
   | TaskRetried

@@ -4,9 +4,10 @@
  */
 import { broken, invariant, unreachable } from "../std/invariant.ts";
 import { type Event, isSystemEvent, type RunEvent, type SystemEvent, type TaskEvent } from "./event.ts";
+import { NO_TOKEN } from "./lease.ts";
 import { pausesOf, scopeKey } from "./pause.ts";
 import { type Run, taskOf } from "./run.ts";
-import { type Ended, type Held, isHeld, isTerminal, type Status, type Task } from "./task.ts";
+import { type Ended, type Held, isHeld, isTerminal, type Status, type Task, type Verifying } from "./task.ts";
 import { between, type Instant, later, millis } from "./time.ts";
 import { BLOCKED, type Change, newRun, type World } from "./world.ts";
 
@@ -103,10 +104,20 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
       return move(run, task, { state: "claimed", lease, since: event.at }, changes, event);
     }
     case "started": {
-      const { lease, stopping } = mustBeHeld(task);
+      const held = mustBeHeld(task);
+      const { lease, stopping } = held;
       const process = event.process === undefined ? {} : { process: event.process };
       const stop = stopping === undefined ? {} : { stopping };
+      if (held.state === "verifying")
+        return move(run, task, { ...held, since: event.at, begun: true, ...process }, changes, event);
       return move(run, task, { state: "running", lease, since: event.at, ...process, ...stop }, changes, event);
+    }
+    case "verifying": {
+      const held = mustBeHeld(task);
+      const { worker, deadline, outcome: work, at } = event;
+      const lease = { worker, fence: task.attempt, deadline, tokenHash: NO_TOKEN };
+      const again = { state: "verifying", lease, since: at, work } as const;
+      return move(run, task, { ...again, ...triesOf(held) }, changes, event);
     }
     case "lease_renewed": {
       const held = mustBeHeld(task);
@@ -205,6 +216,13 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
     default:
       return unreachable(event);
   }
+}
+
+/** What is known of earlier runs of the acceptance command. One that was ended because its scheduler stopped is not lost. */
+function triesOf(held: Held): Pick<Verifying, "doneBy" | "tries" | "losses"> {
+  if (held.state !== "verifying") return { doneBy: held.lease.worker, tries: 1, losses: 0 };
+  const { doneBy, tries, losses, begun, stopping } = held;
+  return { doneBy, tries: tries + 1, losses: losses + (begun && stopping?.kind !== "shutdown" ? 1 : 0) };
 }
 
 /** A terminal state is never left, so this is the one place where dependents are told. */

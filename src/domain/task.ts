@@ -1,18 +1,19 @@
 /**
  * A task of a run and the states it can be in.
  *
- *   blocked ──last need met──► ready ──claim──► claimed ──start──► running ──► succeeded | failed
- *      │                        ▲ │                │                  │
- *      │                        │ └── never ──► parked ◄── poison ────┤
- *      │                        └──── retry, release, expiry ─────────┘
+ *   blocked ──last need met──► ready ──claim──► claimed ──start──► running ──► verifying ──► succeeded | failed
+ *      │                        ▲ │                │                  │             │
+ *      │                        │ └── never ──► parked ◄── poison ────┤             │
+ *      │                        └──── retry, release, expiry ─────────┴─────────────┘
  *      └──► skipped (a need did not succeed) · cancelled (a person asked; from any state that is not an end)
  *
+ * Only tasks with `verify` are ever `verifying`: the work is done and its worker is free, and the scheduler runs the acceptance command.
  * `blocked` and `ready` differ only in whether the needs are met, which the graph knows: the store keeps both as `waiting`.
  */
 import type { TaskNo } from "./graph.ts";
 import type { WorkerId } from "./ids.ts";
 import type { Lease } from "./lease.ts";
-import type { Outcome, TimeoutLimit } from "./outcome.ts";
+import type { Outcome, Success, TimeoutLimit } from "./outcome.ts";
 import type { Priority, TaskSpec } from "./spec.ts";
 import { type Instant, type Millis, millis } from "./time.ts";
 
@@ -21,6 +22,7 @@ export const TASK_STATES = [
   "ready",
   "claimed",
   "running",
+  "verifying",
   "succeeded",
   "failed",
   "cancelled",
@@ -76,6 +78,24 @@ export interface Running {
   readonly process?: ProcessIdentity;
   readonly stopping?: StopReason;
 }
+/** The work is done. Its worker is free, its files stay locked, and the scheduler itself holds the lease until the acceptance command has ended. */
+export interface Verifying {
+  readonly state: "verifying";
+  readonly lease: Lease;
+  readonly since: Instant;
+  /** How the work ended. */
+  readonly work: Success;
+  /** Who did the work. */
+  readonly doneBy: WorkerId;
+  /** Which run of the acceptance command this is: one that was lost with its scheduler, or ended by it, is made again. */
+  readonly tries: number;
+  /** How many of them were lost. */
+  readonly losses: number;
+  /** Whether the command has begun: only so many are run at once. */
+  readonly begun?: true;
+  readonly process?: ProcessIdentity;
+  readonly stopping?: StopReason;
+}
 export interface Succeeded {
   readonly state: "succeeded";
   readonly at: Instant;
@@ -111,7 +131,10 @@ export type FailReason = (typeof FAIL_REASONS)[number];
 export const PARK_REASONS = ["poison", "starved", "attention"] as const;
 export type ParkReason = (typeof PARK_REASONS)[number];
 
-export type Held = Claimed | Running;
+/** A worker is at it. */
+export type Working = Claimed | Running;
+/** Under a lease. */
+export type Held = Working | Verifying;
 export type Ended = Succeeded | Failed | Cancelled | Skipped;
 export type Status = Blocked | Ready | Held | Ended | Parked;
 
@@ -162,7 +185,9 @@ export interface Task {
 
 export const isTerminal = (state: TaskState): state is TerminalState =>
   (TERMINAL_STATES as readonly string[]).includes(state);
-export const isHeld = (status: Status): status is Held => status.state === "claimed" || status.state === "running";
+export const isWorking = (status: Status): status is Working =>
+  status.state === "claimed" || status.state === "running";
+export const isHeld = (status: Status): status is Held => isWorking(status) || status.state === "verifying";
 
 /** How far ahead of now what is known of it lies: by the clock of one scheduler, that of another may be behind. */
 export function aheadOf({ status, starving }: Task, now: Instant): Millis {

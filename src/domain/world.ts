@@ -84,6 +84,7 @@ const NO_TASKS = (): Record<TaskState, number> => ({
   ready: 0,
   claimed: 0,
   running: 0,
+  verifying: 0,
   succeeded: 0,
   failed: 0,
   cancelled: 0,

@@ -12,7 +12,7 @@ import { scopeKey } from "../domain/pause.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, type RunManifest, type RunNo, runNo } from "../domain/run.ts";
 import type { TaskSpec } from "../domain/spec.ts";
-import { aheadOf, isHeld, type Task } from "../domain/task.ts";
+import { aheadOf, isHeld, isWorking, type Task } from "../domain/task.ts";
 import type { Instant, Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import { restoreRun } from "../store/rows.ts";
@@ -149,7 +149,7 @@ export class Engine {
   async shelve(no: RunNo): Promise<void> {
     if (this.world.run(no) !== undefined) return;
     const run = await this.#load(no);
-    const held = run?.tasks.filter(isOurs) ?? [];
+    const held = run?.tasks.filter((task) => isOurs(task) && isWorking(task.status)) ?? [];
     if (run === undefined || held.length === 0) return;
     this.world.runs.set(no, run);
     await this.#parts.turns.durably((turn) => {
@@ -264,7 +264,7 @@ export class Engine {
 
   async #adopt(run: Run, task: Task): Promise<boolean> {
     const { workers, stopper, turns } = this.#parts;
-    const process = task.status.state === "running" ? task.status.process : undefined;
+    const process = "process" in task.status ? task.status.process : undefined;
     const adopted = await workers.adopt(run, task, process);
     const { status } = task;
     const stopping = isHeld(status) ? status.stopping : undefined;
@@ -300,8 +300,9 @@ export class Engine {
 
   /** Claimed but never started costs nothing; started and gone is a lost lease. */
   #loseAtRestart(turn: Turn, run: Run, task: Task): void {
-    const { leases } = this.#parts;
+    const { leases, verifier } = this.#parts;
     const { status } = task;
+    if (status.state === "verifying") return verifier.lost(turn, run, task, status);
     const neverStarted = status.state === "claimed" && status.stopping === undefined;
     if (neverStarted) leases.release(turn, run, task, "the scheduler was restarted");
     else leases.lose(turn, run, task, turn.now);

@@ -5,9 +5,9 @@
 import type { Assignment } from "../decide/dispatcher.ts";
 import { jitterOf, rule } from "../decide/rule.ts";
 import { EXPIRIES_MAX, isExpired, NO_TOKEN } from "../domain/lease.ts";
-import type { Outcome } from "../domain/outcome.ts";
+import type { Outcome, Success } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
-import { type Held, isHeld, type ProcessIdentity, type Task } from "../domain/task.ts";
+import { type Held, isHeld, isWorking, type ProcessIdentity, type Task } from "../domain/task.ts";
 import type { Instant, Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import type { Signs } from "./signs.ts";
@@ -28,6 +28,8 @@ export interface LeasesDeps {
   /** The deadline has moved. */
   readonly watch: (run: Run, task: Task) => void;
   readonly ttl: Millis;
+  /** The work of a task that is to be verified is done. */
+  readonly verify: (turn: Turn, run: Run, task: Task, work: Success) => void;
 }
 
 export class Leases {
@@ -43,14 +45,16 @@ export class Leases {
     this.#deps.signs.progressed(task, now);
   }
 
-  /** Whether this claim holds the task at this moment. */
+  /** Whether the worker that made this claim holds the task at this moment. */
   isLive({ status }: Task, fence: number, now: Instant): boolean {
-    return isHeld(status) && status.lease.fence === fence && !isExpired(status.lease, now);
+    return isWorking(status) && status.lease.fence === fence && !isExpired(status.lease, now);
   }
 
   /** The holder has begun. */
   begin({ now, journal }: Turn, run: Run, task: Task, process?: ProcessIdentity): void {
-    if (task.status.state !== "claimed") return;
+    const { status } = task;
+    const begins = status.state === "claimed" || (status.state === "verifying" && status.begun !== true);
+    if (!begins) return;
     journal.ofTask(run, task, process === undefined ? { kind: "started" } : { kind: "started", process }, now);
   }
 
@@ -71,8 +75,19 @@ export class Leases {
     return this.#deps.world.sessions.get(lease.worker)?.profile.ttl ?? this.#deps.ttl;
   }
 
+  /** The holder is done with it, for better or worse. What ended well is verified first, where the task asks for that. */
+  settle(turn: Turn, run: Run, task: Task, outcome: Outcome, notBefore = turn.now): void {
+    const { status, spec } = task;
+    const mayBeDone = outcome.kind === "success" && isWorking(status) && status.stopping?.kind !== "cancelled";
+    if (mayBeDone && spec.verify !== undefined) {
+      this.#deps.signs.end(task);
+      return this.#deps.verify(turn, run, task, outcome);
+    }
+    this.conclude(turn, run, task, outcome, notBefore);
+  }
+
   /** The only way from an outcome to the ledger. */
-  settle({ now, journal }: Turn, run: Run, task: Task, outcome: Outcome, notBefore = now): void {
+  conclude({ now, journal }: Turn, run: Run, task: Task, outcome: Outcome, notBefore = now): void {
     const news = rule(task, outcome, now, jitterOf(run.manifest.seed, task.no, task.attempt));
     const isEarly = "notBefore" in news && news.notBefore < notBefore;
     journal.ofTask(run, task, isEarly ? { ...news, notBefore } : news, now);

@@ -4,12 +4,19 @@
  */
 import type { Outcome } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
-import { isHeld, type ProcessIdentity, type StopReason, type Task } from "../domain/task.ts";
-import { type Instant, later, type Millis } from "../domain/time.ts";
+import { isHeld, type ProcessIdentity, type StopReason, type Task, type Verifying } from "../domain/task.ts";
+import { type Instant, later, type Millis, millis } from "../domain/time.ts";
 import type { Attempt, Executor, Handle, Watch } from "../execute/executor.ts";
 import type { Leases } from "./leases.ts";
 import type { Signs } from "./signs.ts";
 import type { Input, Turn } from "./turn.ts";
+
+/** Who is told of acceptance commands. */
+export interface Acceptance {
+  /** One that an earlier scheduler began goes on. */
+  adopted(live: LiveAttempt): void;
+  ended(turn: Turn, live: LiveAttempt, status: Verifying, outcome: Outcome): void;
+}
 
 export interface LocalWorkersDeps {
   readonly executor: Executor;
@@ -19,6 +26,8 @@ export interface LocalWorkersDeps {
   readonly signs: Signs;
   /** Has the next turn do something. */
   readonly take: (input: Input) => void;
+  /** An acceptance command goes on, or has ended. */
+  readonly verifier: () => Acceptance;
 }
 
 export class LocalWorkers {
@@ -62,11 +71,15 @@ export class LocalWorkers {
     const handle = await this.#deps.executor.adopt(live.attempt, process, live);
     if (handle === undefined) this.#live.delete(task);
     else live.follow(handle);
+    if (handle !== undefined && task.status.state === "verifying") this.#deps.verifier().adopted(live);
     return handle !== undefined;
   }
 
   stop(task: Task, fence: number, reason: StopReason, grace: Millis): void {
-    this.#find(task, fence)?.handle?.stop(reason, grace);
+    const live = this.#find(task, fence);
+    if (live === undefined) return;
+    if (live.handle !== undefined) live.handle.stop(reason, grace);
+    else if (live.task.status.state === "verifying") live.end(stoppedBefore(reason));
   }
 
   /** Renews the leases of what is alive here: a worker in this process lives as long as the process. */
@@ -76,8 +89,9 @@ export class LocalWorkers {
   }
 
   /** A report counts only under the fence of the current claim; any other is refused, and leaves a trace. */
-  #hear(turn: Turn, { run, task, fence }: LiveAttempt, report: Report): void {
-    const { leases } = this.#deps;
+  #hear(turn: Turn, live: LiveAttempt, report: Report): void {
+    const { leases, verifier } = this.#deps;
+    const { run, task, fence } = live;
     const { status } = task;
     const isCurrent = isHeld(status) && status.lease.fence === fence;
     if (report.kind === "started") {
@@ -85,9 +99,10 @@ export class LocalWorkers {
       else leases.refuse(turn, run, task, fence, report.kind);
       return;
     }
-    if (isCurrent) leases.settle(turn, run, task, report.outcome);
-    else leases.refuse(turn, run, task, fence, report.outcome.kind);
-    if (this.#find(task, fence) !== undefined) this.#live.delete(task);
+    if (this.#live.get(task) === live) this.#live.delete(task);
+    if (!isCurrent) leases.refuse(turn, run, task, fence, report.outcome.kind);
+    else if (status.state === "verifying") verifier().ended(turn, live, status, report.outcome);
+    else leases.settle(turn, run, task, report.outcome);
   }
 
   /** The claim is durable. Where another has taken its place meanwhile, the attempt is not begun any more. */
@@ -107,6 +122,14 @@ export class LocalWorkers {
 type Report =
   | { readonly kind: "started"; readonly process: ProcessIdentity | undefined }
   | { readonly kind: "ended"; readonly outcome: Outcome };
+
+/** How an attempt ends that was stopped before it had begun. */
+const stoppedBefore = (reason: StopReason): Outcome => {
+  const durationMs = millis(0);
+  return reason.kind === "timeout"
+    ? { kind: "timeout", limit: reason.limit, durationMs }
+    : { kind: reason.kind, durationMs };
+};
 
 interface LiveParts {
   readonly run: Run;
@@ -147,10 +170,12 @@ export class LiveAttempt implements Watch {
 
   follow(handle: Handle): void {
     this.handle = handle;
-    void handle.outcome.then((outcome) => {
-      this.hasEnded = true;
-      this.#hear(this, { kind: "ended", outcome });
-    });
+    void handle.outcome.then((outcome) => this.end(outcome));
+  }
+
+  end(outcome: Outcome): void {
+    this.hasEnded = true;
+    this.#hear(this, { kind: "ended", outcome });
   }
 
   started(process: ProcessIdentity | undefined): void {

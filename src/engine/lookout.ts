@@ -101,9 +101,9 @@ export class Lookout {
     }
   }
 
-  /** Given out by the scheduler, and not begun. What is to be cancelled does not go back: it ends. */
+  /** Given out by the scheduler, and not begun. */
   #isAssigned({ spec, status }: Task): boolean {
-    if (status.state !== "claimed" || status.stopping?.kind === "cancelled") return false;
+    if (status.state !== "claimed") return false;
     return this.#deps.modeOf(poolOf(spec)) !== "pull";
   }
 }

@@ -8,7 +8,7 @@ import type { Task } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
 import type { Secrets } from "../effects/random.ts";
-import type { Attempt, Executor } from "../execute/executor.ts";
+import type { Executor } from "../execute/executor.ts";
 import type { Epoch, WorkingStore } from "../store/store.ts";
 
 export interface EngineDeps {
@@ -17,8 +17,8 @@ export interface EngineDeps {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly executor: Executor;
-  /** Everything needed to make the task's current attempt. */
-  readonly attemptOf: (run: Run, task: Task) => Attempt;
+  /** Where the output of the task's current attempt goes. */
+  readonly logOf: (run: Run, task: Task) => string;
   readonly options: EngineOptions;
 }
 

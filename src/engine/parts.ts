@@ -8,6 +8,7 @@ import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { seconds } from "../domain/time.ts";
 import { World } from "../domain/world.ts";
+import { attemptOf } from "./attempt.ts";
 import { Desk } from "./desk.ts";
 import { Histories } from "./histories.ts";
 import { Leases } from "./leases.ts";
@@ -22,12 +23,13 @@ import { Tokens } from "./tokens.ts";
 import { TurnRules } from "./turn-rules.ts";
 import { Turns } from "./turns.ts";
 import { Verdicts } from "./verdicts.ts";
+import { Verifier } from "./verifier.ts";
 
 const GRACE = seconds(5);
 
 export type Parts = ReturnType<typeof assemble>;
 
-export function assemble({ store, epoch, clock, secrets, executor, attemptOf, options }: EngineDeps) {
+export function assemble({ store, epoch, clock, secrets, executor, logOf, options }: EngineDeps) {
   const { leaseTtl: ttl = LEASE_TTL, heartbeat = HEARTBEAT_INTERVAL, grace = GRACE, policy = "auto" } = options;
   const { batchMax = batchFor(options.workers.length), ack, pressure } = options;
   const world = new World();
@@ -40,15 +42,29 @@ export function assemble({ store, epoch, clock, secrets, executor, attemptOf, op
   /** Time-outs are longer when there is much to do. */
   const patience = (): number => PRESSURE_POLICY[pools.local.mode].timeoutFactor;
   const deadlines = new Deadlines((_, task) => nextDeadline(task, signs.of(task), patience()));
-  const leases = new Leases({ world, signs, ttl, watch: (run, task) => deadlines.watch(run, task) });
+  const leases = new Leases({
+    world,
+    signs,
+    ttl,
+    watch: (run, task) => deadlines.watch(run, task),
+    verify: (turn, run, task, work) => verifier.begin(turn, run, task, work),
+  });
   const reports = new SessionReports({ leases, signs, tokens });
   const workers = new LocalWorkers({
     executor,
-    attemptOf,
+    attemptOf: (run, task) => attemptOf(run, task, logOf(run, task)),
     leases,
     signs,
     now: () => clock.now(),
     take: (input) => turns.take(input),
+    verifier: () => verifier,
+  });
+  const verifier: Verifier = new Verifier({
+    leases,
+    workers,
+    ttl,
+    max: Math.max(1, options.workers.length),
+    isShut: () => rules.isShut,
   });
   const stopper = new Stopper({ leases, workers, grace });
   const desk = new Desk({ world, pools, leases, tokens, modeOf, ...(ack !== undefined && { ack }) });
@@ -82,6 +98,7 @@ export function assemble({ store, epoch, clock, secrets, executor, attemptOf, op
     leases,
     reports,
     workers,
+    verifier,
     stopper,
     desk,
     lookout,

@@ -2,7 +2,7 @@
 import { UserError } from "../domain/errors.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
-import { type Held, isHeld, type Task, type TaskState } from "../domain/task.ts";
+import { type Held, isWorking, type Task, type TaskState } from "../domain/task.ts";
 import { later } from "../domain/time.ts";
 import type { Leases } from "./leases.ts";
 import type { Signs } from "./signs.ts";
@@ -42,7 +42,10 @@ export interface SessionReportsDeps {
 }
 
 /** What a word leads to that is for ever: it need not be remembered. */
-const STATE_AFTER: Partial<Record<Word["kind"], TaskState>> = { complete: "succeeded", fail: "failed" };
+const STATES_AFTER: Partial<Record<Word["kind"], readonly TaskState[]>> = {
+  complete: ["verifying", "succeeded"],
+  fail: ["failed"],
+};
 /** Other ends that are remembered, so that a word said twice is heard once. */
 const ENDS_MAX = 10_000;
 
@@ -111,7 +114,7 @@ export class SessionReports {
   #late(turn: Turn, { run, task, fence }: Proof, { kind }: Word): Heard {
     const end = this.#ends.get(task);
     const isSame = end?.fence === fence && end.kind === kind;
-    if (isSame || (task.attempt === fence && task.status.state === STATE_AFTER[kind]))
+    if (isSame || (task.attempt === fence && STATES_AFTER[kind]?.includes(task.status.state)))
       return { run, task, held: undefined, repeated: true };
     this.#deps.leases.refuse(turn, run, task, fence, kind);
     // The refusal is written down before it is told.
@@ -122,9 +125,9 @@ export class SessionReports {
 /** Thrown after its trace was written: the turn goes on, and the caller is told once that is durable. */
 class LateReport extends UserError {
   constructor(run: Run, task: Task, fence: number) {
-    const isOwn = isHeld(task.status) && task.attempt === fence;
+    const isOwn = isWorking(task.status) && task.attempt === fence;
     const held = isOwn ? "its time has run out" : `claim ${task.attempt} has it now`;
-    const now = isHeld(task.status) ? held : `it is ${task.status.state}`;
+    const now = isWorking(task.status) ? held : `it is ${task.status.state}`;
     super("LEASE_LOST", `Claim ${fence} of ${task.spec.id} in run ${run.manifest.id} is over: ${now}`);
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { RunId, TaskId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
-import { isHeld, type Task } from "../domain/task.ts";
+import { isWorking, type Task } from "../domain/task.ts";
 import { hashToken, isToken, type Secrets, tokensFrom } from "../effects/random.ts";
 
 const MARK_LENGTH = 8;
@@ -80,4 +80,4 @@ const markOf = (text: string): string => text.slice(0, Math.max(0, text.indexOf(
 
 /** What is kept of the claim that holds, if it is this one. */
 const keptOf = ({ status }: Task, fence: number): string | undefined =>
-  isHeld(status) && status.lease.fence === fence ? status.lease.tokenHash : undefined;
+  isWorking(status) && status.lease.fence === fence ? status.lease.tokenHash : undefined;

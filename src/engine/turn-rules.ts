@@ -46,7 +46,8 @@ export class TurnRules implements Rules {
   #touched = new Set<Run>();
   /** Tasks that ended without success, whose dependents are to be looked at. */
   #ended: { readonly run: Run; readonly task: Task }[] = [];
-  #isShut = false;
+  /** Nothing is given out any more. */
+  isShut = false;
   /** There was more to give out than one turn does. */
   #isCut = false;
   /** When the leases of what is alive here are renewed next. */
@@ -94,7 +95,7 @@ export class TurnRules implements Rules {
 
   /** Nothing is given out any more; what runs goes on. */
   shut(): void {
-    this.#isShut = true;
+    this.isShut = true;
     for (const run of this.#deps.world.runs.values()) this.touch(run);
   }
 
@@ -104,7 +105,7 @@ export class TurnRules implements Rules {
 
   nextWake(now: Instant): Instant | undefined {
     const { deadlines, pools } = this.#deps;
-    this.#due = earliest(this.#renewAt, deadlines.next(), this.#isShut ? undefined : pools.nextWake(now));
+    this.#due = earliest(this.#renewAt, deadlines.next(), this.isShut ? undefined : pools.nextWake(now));
     return this.#due;
   }
 
@@ -153,7 +154,7 @@ export class TurnRules implements Rules {
 
   #giveOut(turn: Turn): void {
     this.#isCut = false;
-    if (this.#isShut) return;
+    if (this.isShut) return;
     const { pools, lookAhead, desk } = this.#deps;
     for (const { run, task, news } of pools.age(turn.now)) turn.journal.ofTask(run, task, news, turn.now);
     lookAhead.consider(turn.now);
@@ -180,7 +181,7 @@ export class TurnRules implements Rules {
   #judgeRuns(turn: Turn): void {
     const touched = this.#touched;
     this.#touched = new Set();
-    for (const run of touched) this.#deps.verdicts.judge(turn, run, !this.#isShut);
+    for (const run of touched) this.#deps.verdicts.judge(turn, run, !this.isShut);
   }
 
   get #local(): Dispatcher {

@@ -34,7 +34,7 @@ export const shell = (dir: string, line: string, changes: Partial<Attempt> = {})
   run: runId("run"),
   task: taskId("task"),
   fence: 1,
-  command: { shell: line },
+  work: { shell: line },
   cwd: dir,
   env: {},
   priority: "normal",
@@ -85,12 +85,12 @@ export function executorConformance(open: (dir: string) => Executor | Promise<Ex
     });
 
     test("a list is run as it is, without a shell", async () => {
-      await start("", { command: { argv: ["printf", "%s|", "a b", "$HOME", "*"] } }).outcome;
+      await start("", { work: { argv: ["printf", "%s|", "a b", "$HOME", "*"] } }).outcome;
       expect(readFileSync(join(dir, "logs", "task.log"), "utf8")).toBe("a b|$HOME|*|");
     });
 
     test("a command that does not exist could not be started, and is named", async () => {
-      const outcome = await start("", { command: { argv: ["no-such-command-here"] } }).outcome;
+      const outcome = await start("", { work: { argv: ["no-such-command-here"] } }).outcome;
       expect(outcome).toMatchObject({ kind: "spawn", message: "command not found: no-such-command-here" });
       expect(watch.starts).toEqual([]);
     });
@@ -160,13 +160,6 @@ export function executorConformance(open: (dir: string) => Executor | Promise<Ex
       handle.stop(CANCELLED, millis(0));
       expect(await handle.outcome).toMatchObject({ kind: "success" });
       expect(await start("true", { fence: 2 }).outcome).toMatchObject({ kind: "success" });
-    });
-
-    test("a success counts only if verify agrees", async () => {
-      const verify = { shell: "test -e made" };
-      expect(await start("true", { verify }).outcome).toMatchObject({ kind: "verify", code: 1 });
-      expect(await start("touch made", { verify, fence: 2 }).outcome).toMatchObject({ kind: "success" });
-      expect(await start("exit 3", { verify, fence: 3 }).outcome).toMatchObject({ kind: "exit", code: 3 });
     });
 
     test("a variable taken from the scheduler that is not set is a failure to start, and is named", async () => {

@@ -1,7 +1,7 @@
 /** The contract between the engine and whatever does the work: start an attempt, tell when it is alive, tell how it ended. */
 import type { RunId, TaskId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
-import type { Command, EnvValue, Priority } from "../domain/spec.ts";
+import type { Command, EnvValue, Priority, Prompt } from "../domain/spec.ts";
 import type { ProcessIdentity, StopReason } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
 
@@ -11,8 +11,10 @@ export interface Attempt {
   readonly task: TaskId;
   /** Names the attempt and fences it. */
   readonly fence: number;
-  readonly command: Command;
-  readonly verify?: Command;
+  /** Which run of the task's acceptance command this is; the work itself when absent. */
+  readonly verification?: number;
+  /** What to do: a command to run, or words for an agent. */
+  readonly work: Command | Prompt;
   /** Absolute. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, EnvValue>>;

@@ -8,11 +8,9 @@ import { type RunId, runId, type WorkerId, workerId } from "../domain/ids.ts";
 import { type Run, type RunManifest, taskOf } from "../domain/run.ts";
 import type { Placement } from "../domain/schedule.ts";
 import type { Amounts, Rates, TaskSpec } from "../domain/spec.ts";
-import type { Task } from "../domain/task.ts";
 import { type Instant, instant, type Millis, millis } from "../domain/time.ts";
 import { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
-import type { Attempt } from "../execute/executor.ts";
 import { forgetfulStore } from "../store/memory/forgetful.ts";
 import { NEVER, VirtualClock } from "./clock.ts";
 import { simulatedExecutor } from "./executor.ts";
@@ -60,7 +58,7 @@ export async function simulate({ name, specs, site, durations, history }: Simula
     clock,
     secrets: { token: () => "", seed: () => 0, suffix: () => "" },
     executor: simulatedExecutor(clock, ({ task }) => lasting.get(task) as Millis),
-    attemptOf,
+    logOf: () => "/log",
     options: optionsOf(site),
   });
   await engine.open();
@@ -103,17 +101,6 @@ export const workersAt = ({ nodes, workers }: Pick<SiteSpec, "nodes" | "workers"
   nodes === 1
     ? workersOf("local", workers)
     : Array.from({ length: nodes }, (_, at) => workersOf(`node${at + 1}`, workers)).flat();
-
-const attemptOf = (_: Run, { spec, attempt }: Task): Attempt => ({
-  run: RUN,
-  task: spec.id,
-  fence: attempt,
-  command: "prompt" in spec.run ? { shell: "" } : spec.run,
-  cwd: "/",
-  env: spec.env,
-  priority: spec.priority,
-  log: "",
-});
 
 /** Collects who does what when, from the events the engine commits. Filled as time goes on. */
 function follow(engine: Engine): readonly Placement[] {

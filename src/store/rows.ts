@@ -1,11 +1,12 @@
 /** Between the World and the tables: one row for each task that anything has happened to. */
 import type { TaskNo } from "../domain/graph.ts";
 import { workerId } from "../domain/ids.ts";
-import type { Outcome } from "../domain/outcome.ts";
+import type { Outcome, Success } from "../domain/outcome.ts";
 import { type Run, type RunManifest, type RunNo, type RunStatus, taskOf } from "../domain/run.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
 import {
   type FailReason,
+  isHeld,
   isTerminal,
   type Offer,
   type ParkReason,
@@ -14,6 +15,7 @@ import {
   type Status,
   type StopReason,
   type Task,
+  type Verifying,
 } from "../domain/task.ts";
 import { type Instant, instant, millis } from "../domain/time.ts";
 import { BLOCKED, newRun } from "../domain/world.ts";
@@ -24,6 +26,7 @@ export const STORED_STATES = [
   "waiting",
   "claimed",
   "running",
+  "verifying",
   "succeeded",
   "failed",
   "cancelled",
@@ -63,6 +66,13 @@ interface Detail {
   readonly offer?: Offer;
   readonly starving?: Starving;
   readonly ignored?: number;
+  readonly verifying?: {
+    readonly work: Success;
+    readonly doneBy: string;
+    readonly tries: number;
+    readonly losses: number;
+    readonly begun?: true;
+  };
 }
 
 export interface RunRow {
@@ -83,7 +93,7 @@ export const toRunRow = (run: Run): RunRow => ({
 
 export function toTaskRow(run: Run, task: Task): TaskRow {
   const status = task.status;
-  const held = status.state === "claimed" || status.state === "running" ? status.lease : undefined;
+  const held = isHeld(status) ? status.lease : undefined;
   return {
     run: run.no,
     task: task.no,
@@ -146,12 +156,17 @@ function statusOf(row: TaskRow): Status {
     case "waiting":
       return BLOCKED;
     case "claimed":
-    case "running": {
+    case "running":
+    case "verifying": {
       invariant(row.worker !== null && row.deadline !== null && row.tokenHash !== null, "a held row has its lease");
       const { worker, deadline, tokenHash } = row;
       const lease = { worker: workerId(worker), fence: row.attempt, deadline, tokenHash };
       const stopping = detail?.stopping === undefined ? {} : { stopping: detail.stopping };
       const process = detail?.process === undefined ? {} : { process: detail.process };
+      if (state === "verifying") {
+        const { doneBy, ...rest } = must(detail?.verifying);
+        return { state, lease, since: at, doneBy: workerId(doneBy), ...rest, ...process, ...stopping };
+      }
       return state === "claimed"
         ? { state, lease, since: at, ...stopping }
         : { state, lease, since: at, ...process, ...stopping };
@@ -179,17 +194,27 @@ function sinceOf(run: Run, status: Status): Instant {
   return "at" in status ? status.at : status.since;
 }
 
+const verifyingOf = ({ work, doneBy, tries, losses, begun }: Verifying): Detail["verifying"] => ({
+  work,
+  doneBy,
+  tries,
+  losses,
+  ...(begun && { begun }),
+});
+
 function detailOf({ status, offer, starving, ignored }: Task): Detail | null {
   switch (status.state) {
     case "ready":
       if (offer === undefined && starving === undefined && ignored === undefined) return null;
       return { ...(offer && { offer }), ...(starving && { starving }), ...(ignored && { ignored }) };
     case "claimed":
-    case "running": {
+    case "running":
+    case "verifying": {
       const { stopping } = status;
-      const process = status.state === "running" ? status.process : undefined;
-      if (process === undefined && stopping === undefined) return null;
-      return { ...(process && { process }), ...(stopping && { stopping }) };
+      const process = status.state === "claimed" ? undefined : status.process;
+      const verifying = status.state === "verifying" ? verifyingOf(status) : undefined;
+      if (process === undefined && stopping === undefined && verifying === undefined) return null;
+      return { ...(process && { process }), ...(stopping && { stopping }), ...(verifying && { verifying }) };
     }
     case "succeeded":
       return { outcome: status.outcome };

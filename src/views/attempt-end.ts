@@ -31,6 +31,7 @@ export function endOf({ kind }: TaskEvent): AttemptEnd | undefined {
     case "started":
     case "lease_renewed":
     case "stopping":
+    case "verifying":
     case "skipped":
     case "requeued":
     case "approved":

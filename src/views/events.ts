@@ -33,6 +33,7 @@ function isAboutClaim(event: TaskEvent): boolean {
     case "started":
     case "lease_renewed":
     case "stopping":
+    case "verifying":
     case "succeeded":
     case "failed":
     case "retried":
@@ -97,6 +98,8 @@ function taskDetail(event: TaskEvent, run: Run): object {
       return { deadline: iso(event.deadline) };
     case "stopping":
       return { reason: event.reason.kind, ...stopDetail(event.reason) };
+    case "verifying":
+      return { worker: event.worker, deadline: iso(event.deadline), outcome: outcomeJson(event.outcome) };
     case "succeeded":
       return { outcome: outcomeJson(event.outcome) };
     case "failed":
@@ -200,6 +203,8 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
       return { text: "lease renewed" };
     case "stopping":
       return { text: `is being stopped: ${stopWords(event.reason)}`, tone: "warn" };
+    case "verifying":
+      return { text: `done in ${formatDuration(event.outcome.durationMs)}, and is being verified` };
     case "succeeded":
       return { text: `succeeded in ${formatDuration(event.outcome.durationMs)}`, tone: "good" };
     case "failed": {

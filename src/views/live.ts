@@ -59,7 +59,7 @@ export interface LiveTask {
   readonly task: TaskId;
   readonly attempt: number;
   readonly since: Instant;
-  readonly state: "claimed" | "running";
+  readonly state: Held["state"];
   readonly stopping: boolean;
   readonly lastLine?: string;
 }
@@ -140,7 +140,8 @@ export function frame(model: LiveModel, { columns, rows }: Size, theme: Theme): 
 
 function headerOf(model: LiveModel, columns: number): Line[] {
   const { name, now, since, counts, total, stopping } = model;
-  const done = total - counts.blocked - counts.ready - counts.claimed - counts.running - counts.parked;
+  const done =
+    total - counts.blocked - counts.ready - counts.claimed - counts.running - counts.verifying - counts.parked;
   const right: Line = [`${grouped(done)}/${grouped(total)}  `, strong(percent(done, total))];
   const left: Line = [
     stopping ? toned("warn", "‖") : toned("busy", "●"),

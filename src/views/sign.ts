@@ -7,6 +7,7 @@ export const STATE_SIGNS: Readonly<Record<TaskState, Toned>> = {
   ready: toned("quiet", "○"),
   claimed: toned("busy", "●"),
   running: toned("busy", "●"),
+  verifying: toned("busy", "◐"),
   succeeded: toned("good", "✔"),
   failed: toned("bad", "✖"),
   cancelled: toned("warn", "⊘"),
@@ -22,6 +23,7 @@ const WORDS: readonly { readonly word: string; readonly states: readonly TaskSta
   { word: "done", states: ["succeeded"], tone: "good" },
   { word: "failed", states: ["failed"], tone: "bad" },
   { word: "running", states: ["claimed", "running"], tone: "busy" },
+  { word: "verifying", states: ["verifying"], tone: "busy" },
   { word: "parked", states: ["parked"], tone: "warn" },
   { word: "ready", states: ["ready"] },
   { word: "blocked", states: ["blocked"] },
@@ -44,7 +46,7 @@ const STRETCHES: readonly { readonly sign: string; readonly states: readonly Tas
   { sign: "━", states: ["succeeded"], tone: "good" },
   { sign: "╳", states: ["failed"], tone: "bad" },
   { sign: "╌", states: ["skipped", "cancelled"], tone: "quiet" },
-  { sign: "╍", states: ["claimed", "running"], tone: "busy" },
+  { sign: "╍", states: ["claimed", "running", "verifying"], tone: "busy" },
   { sign: "─", states: ["blocked", "ready", "parked"], tone: "quiet" },
 ];
 

@@ -7,7 +7,7 @@ import type { Pause } from "../domain/pause.ts";
 import { type Run, type RunOutcome, remaining, taskOf } from "../domain/run.ts";
 import type { SessionState } from "../domain/session.ts";
 import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
-import type { FailReason, StopReason, Task } from "../domain/task.ts";
+import { type FailReason, type Held, isHeld, type StopReason, type Task } from "../domain/task.ts";
 import { type Instant, instant } from "../domain/time.ts";
 import { iso } from "./moment.ts";
 import { outcomeJson } from "./outcome.ts";
@@ -82,7 +82,7 @@ export interface RunningTask {
   readonly task: TaskId;
   readonly attempt: number;
   readonly worker: WorkerId;
-  readonly state: "claimed" | "running";
+  readonly state: Held["state"];
   readonly since: Instant;
   readonly deadline: Instant;
   readonly stopping?: StopReason["kind"];
@@ -120,7 +120,7 @@ export function statusOf(input: StatusInput): StatusView {
     const { spec, attempt } = task;
     const of = task.status;
     if (of.state === "ready") queue[spec.priority]++;
-    else if (of.state === "running" || of.state === "claimed") running.push(runningTask(task, of));
+    else if (isHeld(of)) running.push(runningTask(task, of));
     else if (of.state === "failed") {
       const { at, outcome, reason } = of;
       const log = leavesLog(task) ? { log: logOf(spec.id, attempt) } : {};
@@ -177,10 +177,7 @@ export function runState({ status, cancelling }: Pick<Run, "status" | "cancellin
   return cancelling ? "cancelling" : "running";
 }
 
-function runningTask(
-  { spec, attempt }: Task,
-  { lease, state, since, stopping }: Extract<Task["status"], { lease: unknown }>,
-): RunningTask {
+function runningTask({ spec, attempt }: Task, { lease, state, since, stopping }: Held): RunningTask {
   const { worker, deadline } = lease;
   const stop = stopping === undefined ? {} : { stopping: stopping.kind };
   return { task: spec.id, attempt, worker, state, since, deadline, ...stop };

@@ -71,6 +71,10 @@ function verdictOf(explanation: Explanation): string {
       const stopping = holding?.stopping === undefined ? "" : `; it is being stopped (${stopWords(holding.stopping)})`;
       return `${verb} on ${holding?.worker} for ${age(since ?? at, at)}, attempt ${attempt}${stopping}.`;
     }
+    case "verifying": {
+      const stopping = holding?.stopping === undefined ? "" : `; it is being stopped (${stopWords(holding.stopping)})`;
+      return `is done, and its acceptance command has run for ${age(since ?? at, at)}, attempt ${attempt}${stopping}.`;
+    }
     case "succeeded":
       return attempt === 0
         ? "was done by an earlier run."
@@ -283,7 +287,7 @@ function nextCommands(explanation: Explanation, leavesLog: WhyOptions["leavesLog
       return [];
     case undefined:
       if (state === "failed") return [...logs(task, "what it said"), ["rota retry", "run again what did not succeed"]];
-      if (state === "running") return follow(task, "watch it");
+      if (state === "running" || state === "verifying") return follow(task, "watch it");
       if (root === undefined) return [];
       if (root.state === "failed" && leavesLog(root.task)) return logs(root.task, "what went wrong there");
       return [[`rota why ${root.task}`, "what happened there"]];

@@ -81,10 +81,14 @@ export class Machine {
         this.processes.push(process);
         return process.attach(watch);
       },
-      adopt: async ({ run, task, fence }, _, watch) => {
+      adopt: async ({ run, task, fence, verification }, _, watch) => {
         await this.adoptions.shift();
         const found = this.processes.find(
-          ({ attempt }) => attempt.run === run && attempt.task === task && attempt.fence === fence,
+          ({ attempt }) =>
+            attempt.run === run &&
+            attempt.task === task &&
+            attempt.fence === fence &&
+            attempt.verification === verification,
         );
         return found === undefined || this.#gone.has(found) ? undefined : found.attach(watch);
       },

@@ -2,12 +2,11 @@
 import type { Event } from "../../src/domain/event.ts";
 import { workerId } from "../../src/domain/ids.ts";
 import { findTask, type Run, type RunManifest, type RunNo } from "../../src/domain/run.ts";
-import { commandOf, type TaskSpec } from "../../src/domain/spec.ts";
+import type { TaskSpec } from "../../src/domain/spec.ts";
 import type { Task, TaskState } from "../../src/domain/task.ts";
 import type { Secrets } from "../../src/effects/random.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
-import type { Attempt } from "../../src/execute/executor.ts";
 import { openMemoryStore } from "../../src/store/memory/store.ts";
 import type { Request, Store } from "../../src/store/store.ts";
 import { manifest, owner } from "./builders.ts";
@@ -50,7 +49,7 @@ export class Rig {
       clock: this.clock,
       secrets: this.#secrets ?? countedSecrets(this.#epochs),
       executor: this.machine.executor(),
-      attemptOf,
+      logOf: () => "/log",
       options: this.#options,
     });
     this.engine.listen((events) => this.told.push(...events));
@@ -113,17 +112,6 @@ export const statesOf = (run: Run): Record<string, TaskState> =>
   Object.fromEntries(run.tasks.map(({ spec, status }) => [spec.id, status.state]));
 
 const slots = (count: number) => Array.from({ length: count }, (_, index) => workerId(`w${index + 1}`));
-
-const attemptOf = ({ manifest: { id } }: Run, { spec, attempt }: Task): Attempt => ({
-  run: id,
-  task: spec.id,
-  fence: attempt,
-  command: commandOf(spec),
-  cwd: "/",
-  env: spec.env,
-  priority: spec.priority,
-  log: "/log",
-});
 
 /** Secrets that are the same every time, and different after every boot. */
 function countedSecrets(boot: number): Secrets {

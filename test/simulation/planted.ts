@@ -125,9 +125,9 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "    if (false && ",
   ),
   "what was assigned and is cancelled goes back": bug(
-    "engine/lookout.ts",
-    'if (status.state !== "claimed" || status.stopping?.kind === "cancelled") return false;',
-    'if (status.state !== "claimed") return false;',
+    "engine/leases.ts",
+    'signs.end(task);\n    if (status.stopping?.kind === "cancelled")',
+    "signs.end(task);\n    if (false as boolean)",
     2_000,
   ),
   "dependents of what failed are run": bug(

@@ -1,6 +1,6 @@
 /** What the engine knows, in the words of the API. */
 import { resolve } from "node:path";
-import { type Held, isHeld } from "../../domain/task.ts";
+import { type Held, isWorking } from "../../domain/task.ts";
 import { type Instant, later } from "../../domain/time.ts";
 import type { Granted } from "../../engine/desk.ts";
 import type { Heard } from "../../engine/session-reports.ts";
@@ -58,6 +58,6 @@ export const settledReply = ({ run, task, repeated }: Heard, fence: number): Set
   run: run.manifest.id,
   task: task.spec.id,
   fence,
-  state: isHeld(task.status) ? "claimed" : task.status.state,
+  state: isWorking(task.status) ? "claimed" : task.status.state,
   repeated,
 });

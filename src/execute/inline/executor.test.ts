@@ -8,7 +8,7 @@ const ATTEMPT: Attempt = {
   run: runId("run"),
   task: taskId("task"),
   fence: 1,
-  command: { shell: "true" },
+  work: { shell: "true" },
   cwd: "/",
   env: {},
   priority: "normal",

@@ -3,6 +3,7 @@ import type { ProcessIdentity } from "../../domain/task.ts";
 import { millis } from "../../domain/time.ts";
 import type { Clock } from "../../effects/clock.ts";
 import { systemSecrets } from "../../effects/random.ts";
+import { invariant } from "../../std/invariant.ts";
 import type { Attempt, Executor, Handle, Watch } from "../executor.ts";
 import { Bound } from "./bound.ts";
 import { baseEnvironment, taskEnvironment } from "./environment.ts";
@@ -86,7 +87,7 @@ class ProcessExecutor implements Executor {
   }
 
   start(attempt: Attempt, watch: Watch): Handle {
-    const bound = new Bound(attemptKey(attempt.run, attempt.task, attempt.fence), watch, this.#clock.now());
+    const bound = new Bound(attemptKey(attempt), watch, this.#clock.now());
     const prepared = this.#prepared.get(bound.key);
     this.#prepared.delete(bound.key);
     if (this.#disposed !== undefined) bound.settle({ kind: "shutdown", durationMs: millis(0) });
@@ -109,19 +110,19 @@ class ProcessExecutor implements Executor {
     if (this.#disposed !== undefined || link?.prepare === undefined || !link.open) return;
     const wanted = taskEnvironment(attempt.env, this.#environment);
     if (!wanted.ok || wanted.value.secrets.length > 0) return;
-    const key = attemptKey(attempt.run, attempt.task, attempt.fence);
+    const key = attemptKey(attempt);
     const order = this.#order(key, attempt, wanted.value.env, []);
     this.#prepared.set(key, order);
     link.prepare(order, ahead);
   }
 
   forgo(attempt: Attempt): void {
-    const key = attemptKey(attempt.run, attempt.task, attempt.fence);
+    const key = attemptKey(attempt);
     if (this.#prepared.delete(key)) for (const link of this.#crew) link.forgo?.(key);
   }
 
   async adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined> {
-    const bound = new Bound(attemptKey(attempt.run, attempt.task, attempt.fence), watch, this.#clock.now());
+    const bound = new Bound(attemptKey(attempt), watch, this.#clock.now());
     const { links, ends } = await this.#inherit();
     for (const link of links) {
       if (!link.adopt(bound)) continue;
@@ -185,7 +186,8 @@ class ProcessExecutor implements Executor {
   }
 
   #order(key: string, attempt: Attempt, env: Start["env"], secrets: readonly string[]): Start {
-    const { command, cwd, log, priority, verify, memoryLimit } = attempt;
+    const { work: command, cwd, log, priority, memoryLimit } = attempt;
+    invariant(!("prompt" in command), `${attempt.task} is a command`);
     return {
       kind: "start",
       key,
@@ -194,7 +196,6 @@ class ProcessExecutor implements Executor {
       env,
       log,
       nice: this.#options.nice[priority],
-      ...(verify !== undefined && { verify }),
       ...(memoryLimit !== undefined && { memoryLimit }),
       ...(secrets.length > 0 && { secrets }),
     };

@@ -146,7 +146,7 @@ test("a log that cannot be made says why, and not that something is missing", as
 test("what is passed to a task is passed whole: line ends, quotes, and what is no Latin letter", async () => {
   const words = ["two\nlines", "tab\there", "'\"\\$", "żółć 😀", ""] as const;
   const command = { argv: ["printf", "%s|", ...words] } as const;
-  await start("", { command, env: { VALUE: "a=b\nc" } }).outcome;
+  await start("", { work: command, env: { VALUE: "a=b\nc" } }).outcome;
   expect(readFileSync(logOf("task"), "utf8")).toBe(words.map((word) => `${word}|`).join(""));
   await start('printf %s "$VALUE"', { env: { VALUE: "a=b\nc" }, log: logOf("env"), fence: 2 }).outcome;
   expect(readFileSync(logOf("env"), "utf8")).toBe("a=b\nc");
@@ -163,8 +163,8 @@ test("a task ignores and holds back no more signals than it would have by hand",
   // Without a shell, which would set some of them right.
   const [file, ...args] = ["grep", "^Sig[BI]", "/proc/self/status"] as const;
   const byHand = execFileSync(file, args, { encoding: "utf8" });
-  await start("", { command: { argv: [file, ...args] } }).outcome;
-  const prepared = shell(dir, "", { command: { argv: [file, ...args] }, log: logOf("prepared"), fence: 2 });
+  await start("", { work: { argv: [file, ...args] } }).outcome;
+  const prepared = shell(dir, "", { work: { argv: [file, ...args] }, log: logOf("prepared"), fence: 2 });
   executor.prepare?.(prepared);
   await executor.start(prepared, told()).outcome;
   expect(["task", "prepared"].map((name) => readFileSync(logOf(name), "utf8"))).toEqual([byHand, byHand]);
@@ -184,14 +184,14 @@ test("a command is looked for where the task's own PATH says, and as a shell wou
   const absolute = ["first", "second", "third"].map((name) => join(dir, name)).join(":");
   const run = async (command: string, PATH: string, fence: number): Promise<string> => {
     const log = logOf(`path-${fence}`);
-    await start("", { command: { argv: [command] }, env: { PATH }, log, fence }).outcome;
+    await start("", { work: { argv: [command] }, env: { PATH }, log, fence }).outcome;
     return readFileSync(log, "utf8");
   };
   expect(await run("named", absolute, 1)).toBe("right\n");
   expect(await run("bare", absolute, 2)).toBe("bare\n");
   expect(await run("named", `first:second:${join(dir, "third")}`, 3)).toBe("right\n");
   expect(await run("here", `/nowhere::${join(dir, "third")}`, 4)).toBe("here\n");
-  expect(await start("", { command: { argv: ["none"] }, env: { PATH: absolute }, fence: 5 }).outcome).toMatchObject({
+  expect(await start("", { work: { argv: ["none"] }, env: { PATH: absolute }, fence: 5 }).outcome).toMatchObject({
     kind: "spawn",
     message: expect.stringContaining("none"),
   });
@@ -254,7 +254,7 @@ test("one that is got ready ahead runs what its name stands for when it goes", a
     [() => remove(early), nothing, "older"],
   ] as const) {
     before();
-    const attempt = shell(dir, "", { command: { argv: ["tool"] }, env, log: logOf(`ahead-${++fence}`), fence });
+    const attempt = shell(dir, "", { work: { argv: ["tool"] }, env, log: logOf(`ahead-${++fence}`), fence });
     executor.prepare?.(attempt, true);
     await eventually(() => expect(childrenOf(theForker())).toHaveLength(2));
     between();
@@ -316,20 +316,6 @@ test("more than the socket holds can be asked for at once", async () => {
   const env = { LONG: "x".repeat(100_000) };
   const outcomes = Array.from({ length: 40 }, (_, index) => start('test "$LONG"', { env, fence: index + 1 }).outcome);
   for (const outcome of await Promise.all(outcomes)) expect(outcome.kind).toBe("success");
-});
-
-test("a keeper takes verification over too", async () => {
-  const ready = join(dir, "ready");
-  const verify = { shell: `touch ${ready}; while [ ! -e ${dir}/go ]; do sleep 0.02; done; exit 3` };
-  const watch = told();
-  const before = executor.start(shell(dir, "true", { verify }), watch);
-  await exists(ready);
-  const successor = open();
-  const after = await successor.adopt(shell(dir, "true", { verify }), watch.starts[0], told());
-  expect(await before.outcome).toMatchObject({ kind: "lost", message: "another scheduler took over" });
-  writeFileSync(join(dir, "go"), "");
-  expect(await after?.outcome).toMatchObject({ kind: "verify", code: 3 });
-  await successor[Symbol.asyncDispose]();
 });
 
 test("where the forker does not work, what was asked of it is asked of Node", async () => {

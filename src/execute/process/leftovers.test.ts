@@ -65,11 +65,6 @@ describe.each(FORKERS)("nothing survives its task, forked through %s:", (forker)
     expect(living()).toEqual([]);
   });
 
-  test("what is left is gone before verify looks", async () => {
-    const verify = { shell: '! kill -0 "$(cat pids)" 2>/dev/null || grep -q "State:.Z" /proc/$(cat pids)/status' };
-    expect(await start("sleep 300 & echo $! >> pids", { verify }).outcome).toMatchObject({ kind: "success" });
-  });
-
   test("one that left the group is found when the attempt is stopped", async () => {
     const handle = start(`setsid sh -c '${STUBBORN}' & sleep 300`);
     await exists(join(dir, "ready"));
@@ -124,17 +119,5 @@ describe.each(FORKERS)("nothing survives its task, forked through %s:", (forker)
     handle.stop(CANCELLED, seconds(60));
     expect(await handle.outcome).toMatchObject({ kind: "cancelled" });
     expect(readFileSync(join(dir, "logs", "task.log"), "utf8")).toBe("woken\n");
-  });
-
-  test("verification may take longer than strays are let be", async () => {
-    expect(await start("true", { verify: { shell: "sleep 1.5" } }).outcome).toMatchObject({ kind: "success" });
-  });
-
-  test("a stop reaches verify", async () => {
-    const handle = start("true", { verify: { shell: STUBBORN } });
-    await exists(join(dir, "ready"));
-    handle.stop({ kind: "timeout", limit: "hard" }, millis(50));
-    expect(await handle.outcome).toMatchObject({ kind: "timeout", limit: "hard" });
-    expect(living()).toEqual([]);
   });
 });

@@ -1,12 +1,26 @@
 /** How an attempt is named, and how its processes are known wherever they went: by variables of the environment they were born with. */
 import { markedProcesses, processStat } from "../../effects/host.ts";
+import type { Attempt } from "../executor.ts";
 
-export const attemptKey = (run: string, task: string, fence: number | string): string => `${run}/${task}/${fence}`;
+type Named = Pick<Attempt, "run" | "task" | "fence" | "verification">;
+
+export const attemptKey = ({ run, task, fence, verification }: Named): string =>
+  keyOf(run, task, String(fence), verification === undefined ? "" : String(verification));
+
+const keyOf = (run: string, task: string, fence: string, verification: string): string =>
+  `${run}/${task}/${fence}${verification === "" ? "" : `/${verification}`}`;
 
 /** The variables that tell an attempt which one it is, and us which processes are its own. Ids hold no slash. */
 export function attemptMarks(key: string, stateId: string): Readonly<Record<string, string>> {
-  const [run = "", task = "", fence = ""] = key.split("/");
-  return { ROTA_RUN: run, ROTA_TASK: task, ROTA_ATTEMPT: fence, ROTA_FENCE: fence, ROTA_STATE_ID: stateId };
+  const [run = "", task = "", fence = "", verification] = key.split("/");
+  return {
+    ROTA_RUN: run,
+    ROTA_TASK: task,
+    ROTA_ATTEMPT: fence,
+    ROTA_FENCE: fence,
+    ROTA_STATE_ID: stateId,
+    ...(verification !== undefined && { ROTA_VERIFICATION: verification }),
+  };
 }
 
 /** Living processes by the attempt they belong to. */
@@ -16,10 +30,11 @@ export type Sighting = ReadonlyMap<string, readonly number[]>;
 export function sight(stateId: string): Sighting {
   const seen = new Map<string, number[]>();
   for (const { pid, environment } of markedProcesses(`ROTA_STATE_ID=${stateId}`)) {
-    const key = attemptKey(
+    const key = keyOf(
       variable(environment, "ROTA_RUN="),
       variable(environment, "ROTA_TASK="),
       variable(environment, "ROTA_FENCE="),
+      variable(environment, "ROTA_VERIFICATION="),
     );
     const pids = seen.get(key);
     if (pids === undefined) seen.set(key, [pid]);

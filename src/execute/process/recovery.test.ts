@@ -362,7 +362,7 @@ describe.each(FORKERS)("forked through %s,", (way) => {
       const order = {
         kind: "start",
         key: "a/b/1",
-        command: { shell: "touch forged" },
+        work: { shell: "touch forged" },
         cwd: dir,
         env: {},
         nice: 0,

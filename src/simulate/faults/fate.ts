@@ -18,7 +18,8 @@ export interface Fate {
   readonly isStubborn: boolean;
 }
 
-export type FateOf = (task: string, fence: number) => Fate;
+/** `attempt`: the fence, and which run of the acceptance command it is. */
+export type FateOf = (task: string, attempt: number | string) => Fate;
 
 const durationMs = millis(0);
 const FAILURES: readonly Outcome[] = [
@@ -39,8 +40,8 @@ const SUCCESS: Outcome = { kind: "success", durationMs };
 
 export const fateOf =
   (chance: Chance, faults: Faults, isWell: () => boolean): FateOf =>
-  (task, fence) => {
-    const own = chance.fork(`${task}/${fence}`);
+  (task, attempt) => {
+    const own = chance.fork(`${task}/${attempt}`);
     const [lasts, toStart, toStop] = [own.span(200, 20_000), millis(own.whole(0, 30)), own.span(1, 8_000)];
     // Of some runs everything is over so soon that the disk has not heard of its beginning.
     const isBrief = chance.fork(`brief ${task.slice(0, task.indexOf("/"))}`).flip(0.3);

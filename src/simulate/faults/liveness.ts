@@ -1,9 +1,8 @@
 /** When nothing goes wrong any more everything comes to an end, and soon: each thing that does not is a sentence. */
 import { eligible } from "../../decide/eligible.ts";
 import { taskOf } from "../../domain/run.ts";
-import { LOCAL_POOL, poolOf } from "../../domain/spec.ts";
 import { formatDuration, type Millis, millis, minutes, seconds } from "../../domain/time.ts";
-import { isHeld, nameOf, type SeenTask } from "../history/seen.ts";
+import { isHeld, isOfSession, nameOf, type SeenTask } from "../history/seen.ts";
 import type { Arena } from "./arena.ts";
 import type { SimulatedScheduler } from "./scheduler.ts";
 
@@ -41,7 +40,7 @@ export function livenessLaws(arena: Arena, sinceWell: Millis): readonly string[]
 
 /** A lease that nobody renews is dealt with within half of what it lasts, and never later than a moment. */
 function lateLaw(arena: Arena, task: SeenTask, now: number): readonly string[] {
-  if (!isHeld(task) || task.deadline === undefined || poolOf(task.spec) === LOCAL_POOL) return [];
+  if (!isHeld(task) || task.deadline === undefined || !isOfSession(task)) return [];
   const { ack } = arena.scenario.settings;
   const ttl = Math.max(ack, arena.agents.findLast(({ id }) => id === task.worker)?.draft.profile.ttl ?? 60_000);
   const late = now - task.deadline;

@@ -92,7 +92,7 @@ export class Machine {
     this.#deps.begun(attempt, isStray);
     if (!isStray) this.#refuseDouble(attempt, name);
     const { clock, fateOf } = this.#deps;
-    const fate = fateOf(`${attempt.run}/${attempt.task}`, attempt.fence);
+    const fate = fateOf(`${attempt.run}/${attempt.task}`, numberOf(attempt));
     const process: Process = {
       attempt,
       fate,
@@ -190,4 +190,7 @@ function tellStarted({ pid, startedAt }: Process, { life, watch }: Watcher): voi
   life.enter(() => watch.started({ pid, startTime: String(startedAt), bootId: "boot" }));
 }
 
-const nameOf = ({ run, task, fence }: Attempt): string => `${run}/${task}/${fence}`;
+const nameOf = ({ run, task, ...attempt }: Attempt): string => `${run}/${task}/${numberOf(attempt)}`;
+
+const numberOf = ({ fence, verification }: Pick<Attempt, "fence" | "verification">): string =>
+  verification === undefined ? String(fence) : `${fence}/v${verification}`;

@@ -89,6 +89,7 @@ function specOf(chance: Chance, at: number, taste: Taste, means: PlanMeans): Tas
     ...(taste.gates && chance.flip(0.3) && { gate: "sure?" }),
     ...(chance.flip(0.3) && { estimate: chance.span(500, 60_000) }),
     ...(chance.flip(0.15) && { provider: "service" }),
+    ...(chance.fork("verify").flip(0.15) && { verify: { argv: ["true"] } }),
   };
 }
 

@@ -1,13 +1,10 @@
 /** One scheduler process: the real engine and the real cycle around what is simulated, wired as the daemon wires them. */
 import type { Run } from "../../domain/run.ts";
-import { poolOf } from "../../domain/spec.ts";
-import type { Task } from "../../domain/task.ts";
 import { type Instant, instant, type Millis, millis, seconds } from "../../domain/time.ts";
 import type { Secrets } from "../../effects/random.ts";
 import type { Cycle } from "../../engine/cycle.ts";
 import { isCause, type Pending, type WakeTarget } from "../../engine/cycle-port.ts";
 import { Engine } from "../../engine/engine.ts";
-import type { Attempt } from "../../execute/executor.ts";
 import type { Owner, Store } from "../../store/store.ts";
 import type { VirtualClock } from "../clock.ts";
 import type { Chance } from "./chance.ts";
@@ -85,7 +82,7 @@ export class SimulatedScheduler {
       clock: this.clock,
       secrets: secretsOf(chance),
       executor,
-      attemptOf,
+      logOf: () => "",
       options: this.#options(),
     });
     this.engine.failed.catch((error: unknown) => this.life.enter(() => failed(this, error)));
@@ -153,14 +150,3 @@ function secretsOf(chance: Chance): Secrets {
   const mark = chance.whole(0, 2 ** 30);
   return { token: () => `${mark}.${++count}`, seed: () => mark, suffix: () => String(++count) };
 }
-
-const attemptOf = ({ manifest: { id } }: Run, { spec, attempt }: Task): Attempt => ({
-  run: id,
-  task: spec.id,
-  fence: attempt,
-  command: { shell: poolOf(spec) },
-  cwd: "/",
-  env: {},
-  priority: spec.priority,
-  log: "",
-});

@@ -29,7 +29,7 @@ export interface WitnessDeps {
 
 /** What became of a claim, by the word of the ledger. */
 const END_WORDS: Readonly<Record<"complete" | "fail" | "release", ReadonlySet<string>>> = {
-  complete: new Set(["succeeded", "cancelled"]),
+  complete: new Set(["verifying", "succeeded", "cancelled"]),
   fail: new Set(["failed", "retried", "parked", "cancelled", "expired"]),
   release: new Set(["released", "cancelled"]),
 };
@@ -117,7 +117,8 @@ export class Witness {
   }
 
   /** No claim is begun twice, and none that is not in the ledger. */
-  begun(attempt: Pick<Grant, "run" | "task" | "fence">, isStray: boolean): void {
+  begun(attempt: Begun, isStray: boolean): void {
+    if (attempt.verification !== undefined) return this.#verified(attempt, isStray);
     const name = claimName(attempt);
     if (this.#begun.has(name)) this.violate(`${name} was begun twice`);
     this.#begun.add(name);
@@ -128,10 +129,23 @@ export class Witness {
     if (done !== undefined) this.violate(`${name} was begun, and ${done} has done it already`);
   }
 
-  /** The scheduler that claimed it hears of that, sooner or later. */
-  succeeded(attempt: Pick<Grant, "run" | "task" | "fence">): void {
+  /** An acceptance command runs only where the ledger says that the work is done, and each run of it once. */
+  #verified(attempt: Begun, isStray: boolean): void {
+    const name = `${claimName(attempt)}/v${attempt.verification}`;
+    if (this.#begun.has(name)) this.violate(`${name} was begun twice`);
+    this.#begun.add(name);
     const found = this.#taskOf(attempt);
-    if (found !== undefined) this.#successes.set(found, [...(this.#successes.get(found) ?? []), claimName(attempt)]);
+    const isSo = found?.state === "verifying" && found.attempt === attempt.fence;
+    if (!isStray && !isSo) this.violate(`${name} was begun, and the ledger says that it is ${found?.state}`);
+  }
+
+  /** The scheduler that claimed it hears of that, sooner or later. */
+  succeeded(attempt: Begun): void {
+    const found = this.#taskOf(attempt);
+    // What is to be verified may have to be done again.
+    const isDone = found?.spec.verify === undefined || attempt.verification !== undefined;
+    if (found !== undefined && isDone)
+      this.#successes.set(found, [...(this.#successes.get(found) ?? []), claimName(attempt)]);
   }
 
   granted(grant: Grant, session: string, key: string | undefined): void {
@@ -245,7 +259,9 @@ export class Witness {
   }
 }
 
+/** What ends a worker's hold on its claim. */
 const ENDS: ReadonlySet<string> = new Set([
+  "verifying",
   "succeeded",
   "failed",
   "retried",
@@ -254,6 +270,9 @@ const ENDS: ReadonlySet<string> = new Set([
   "parked",
   "cancelled",
 ]);
+
+/** What an executor is asked to begin. */
+type Begun = Pick<Grant, "run" | "task" | "fence"> & { readonly verification?: number };
 
 const claimName = ({ run, task, fence }: Pick<Grant, "run" | "task" | "fence">): string => `${run}/${task}/${fence}`;
 

@@ -14,7 +14,6 @@ import type { WorkerId } from "../../domain/ids.ts";
 import { type Pause, scopeKey } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
 import type { Amounts } from "../../domain/spec.ts";
-import { LOCAL_POOL, poolOf } from "../../domain/spec.ts";
 import { type Range, Skips } from "../../std/skips.ts";
 import { checkClaim, type SeenSession } from "./claims.ts";
 import { checkEnd } from "./ends.ts";
@@ -22,6 +21,8 @@ import {
   countFromNow,
   isEnded,
   isHeld,
+  isOfSession,
+  isWorking,
   nameOf,
   type SeenRun,
   type SeenTask,
@@ -190,8 +191,18 @@ export class HistoryChecker {
         if (event.by <= 0) say("its clock is not behind");
         return countFromNow(task, event.at);
       case "started":
+        if (task.state === "verifying") return;
         if (task.state !== "claimed") say(`it starts while it is ${task.state}`);
         task.state = "running";
+        return;
+      case "verifying":
+        if (!isHeld(task)) say(`it is verified while it is ${task.state}`);
+        if (task.spec.verify === undefined) say("there is nothing to verify it with");
+        if (task.cancelAsked) say("it was asked to be cancelled, and is verified");
+        if (isWorking(task)) this.#shared.giveBack(task);
+        task.state = "verifying";
+        task.worker = event.worker;
+        task.deadline = this.#facts.seesRenewals === true ? event.deadline : undefined;
         return;
       case "lease_renewed":
         return this.#renew(task, event, say);
@@ -267,14 +278,15 @@ export class HistoryChecker {
     if (!isHeld(task)) say(`nobody has it: it is ${task.state}`);
     if (attempt !== task.attempt) say(`claim ${attempt} is renewed, and claim ${task.attempt} has it`);
     const isLate = task.deadline !== undefined && at > task.deadline;
-    if (isLate && !this.forgives && poolOf(task.spec) !== LOCAL_POOL) {
+    if (isLate && !this.forgives && isOfSession(task)) {
       say(`it is renewed ${at - (task.deadline as number)} ms after its lease had run out`);
     }
     task.deadline = deadline;
   }
 
   #yield(task: SeenTask): void {
-    if (isHeld(task)) this.#shared.giveBack(task);
+    if (isWorking(task)) this.#shared.giveBack(task);
+    this.#shared.unlock(task);
     task.worker = undefined;
     task.deadline = undefined;
     task.stopping = false;

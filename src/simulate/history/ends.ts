@@ -2,8 +2,7 @@
 import type { TaskEvent } from "../../domain/event.ts";
 import { EXPIRIES_MAX } from "../../domain/lease.ts";
 import type { Outcome } from "../../domain/outcome.ts";
-import { LOCAL_POOL, poolOf } from "../../domain/spec.ts";
-import { isEnded, isHeld, type SeenTask } from "./seen.ts";
+import { isEnded, isHeld, isOfSession, type SeenTask } from "./seen.ts";
 
 type Say = (law: string) => void;
 
@@ -24,6 +23,8 @@ export function checkEnd(task: SeenTask, event: TaskEvent, say: Say): void {
     case "succeeded":
       mustBeHeld(task, event, say);
       if (event.outcome.kind !== "success") say(`it succeeded with ${event.outcome.kind}`);
+      if (task.spec.verify !== undefined && task.state !== "verifying") say("it succeeded without being verified");
+      if (task.cancelAsked) say("it was asked to be cancelled, and succeeded");
       return inTime(task, event, say);
     case "failed":
       mustBeHeld(task, event, say);
@@ -64,27 +65,27 @@ function mustBeHeld(task: SeenTask, event: TaskEvent, say: Say): void {
   if (event.attempt !== task.attempt) say(`claim ${event.attempt} is not the current one, which is ${task.attempt}`);
 }
 
-/** What was asked to be cancelled ends so, or well; it never comes back. */
+/** What was asked to be cancelled ends cancelled; it never comes back. */
 function notForgotten(task: SeenTask, { kind }: TaskEvent, say: Say): void {
   if (task.cancelAsked) say(`it was asked to be cancelled, and is ${kind}`);
 }
 
 /** A session's word counts up to and including its deadline. */
 function inTime(task: SeenTask, { at, kind }: TaskEvent & { outcome: Outcome }, say: Say): void {
-  if (poolOf(task.spec) === LOCAL_POOL || task.deadline === undefined || at <= task.deadline) return;
+  if (!isOfSession(task) || task.deadline === undefined || at <= task.deadline) return;
   // A time-out is the scheduler's own finding, and needs no word of the holder.
   say(`it ${kind} ${at - task.deadline} ms after the lease had run out`);
 }
 
 function checkExpiry(task: SeenTask, at: number, outcome: Outcome | undefined, say: Say): void {
   // A process of this machine may be known to be gone; a session is only ever late.
-  if (outcome !== undefined || task.deadline === undefined || poolOf(task.spec) === LOCAL_POOL) return;
+  if (outcome !== undefined || task.deadline === undefined || !isOfSession(task)) return;
   if (at <= task.deadline) say(`it expired ${task.deadline - at} ms before its deadline was over`);
 }
 
 /** Until when the session that was timed out may be at work: nobody else gets the task before that. Not known without its renewals. */
 const stillAtWork = (task: SeenTask, { kind }: Outcome): number =>
-  kind !== "timeout" || poolOf(task.spec) === LOCAL_POOL ? 0 : (task.deadline ?? Number.POSITIVE_INFINITY);
+  kind !== "timeout" || !isOfSession(task) ? 0 : (task.deadline ?? Number.POSITIVE_INFINITY);
 
 function checkRetry(task: SeenTask, event: TaskEvent & { readonly kind: "retried" }, say: Say): void {
   const { outcome, costs, notBefore, at } = event;

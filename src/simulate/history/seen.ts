@@ -2,13 +2,14 @@
 import type { TaskNo } from "../../domain/graph.ts";
 import type { WorkerId } from "../../domain/ids.ts";
 import type { RunManifest, RunNo } from "../../domain/run.ts";
-import type { Amounts, TaskSpec } from "../../domain/spec.ts";
+import { type Amounts, LOCAL_POOL, poolOf, type TaskSpec } from "../../domain/spec.ts";
 import { between, type Instant, later } from "../../domain/time.ts";
 
 export const SEEN_STATES = [
   "waiting",
   "claimed",
   "running",
+  "verifying",
   "parked",
   "succeeded",
   "failed",
@@ -61,7 +62,11 @@ export function countFromNow(task: SeenTask, now: Instant): void {
   task.backAt = now;
 }
 
-export const isHeld = ({ state }: SeenTask): boolean => state === "claimed" || state === "running";
+/** A worker is at it. */
+export const isWorking = ({ state }: SeenTask): boolean => state === "claimed" || state === "running";
+export const isHeld = (task: SeenTask): boolean => isWorking(task) || task.state === "verifying";
+/** Whether a session holds it, which is only ever late: a worker of the scheduler may be known to be gone. */
+export const isOfSession = ({ state, spec }: SeenTask): boolean => state !== "verifying" && poolOf(spec) !== LOCAL_POOL;
 const ENDS: ReadonlySet<SeenState> = new Set<SeenState>(["succeeded", "failed", "cancelled", "skipped"]);
 export const isEnded = ({ state }: SeenTask): boolean => ENDS.has(state);
 export const nameOf = ({ run, spec }: SeenTask): string => `${run.manifest.id}/${spec.id}`;

@@ -55,6 +55,7 @@ export class Shared {
     this.#files.add(task);
   }
 
+  /** The work is done: its worker and amounts are free, its files stay. */
   giveBack(task: SeenTask): void {
     const { taken, worker } = task;
     if (worker !== undefined) this.#load.set(worker, this.loadOf(worker) - 1);
@@ -64,6 +65,9 @@ export class Shared {
       if (poolOf(task.spec) === LOCAL_POOL) add(this.#local, name, -amount);
     }
     task.taken = {};
+  }
+
+  unlock(task: SeenTask): void {
     this.#files.delete(task);
   }
 

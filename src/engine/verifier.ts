@@ -1,0 +1,105 @@
+/**
+ * Has the scheduler itself run the acceptance command of a task whose work is done: beside the work, under the same fence, while the worker
+ * that did it is free already. Only so many run at once. One that was lost with its scheduler says nothing about the work and is made again.
+ */
+
+import { workerId } from "../domain/ids.ts";
+import type { Outcome, Success } from "../domain/outcome.ts";
+import type { Run } from "../domain/run.ts";
+import type { Task, Verifying } from "../domain/task.ts";
+import { later, type Millis, millis } from "../domain/time.ts";
+import type { Leases } from "./leases.ts";
+import type { Acceptance, LiveAttempt, LocalWorkers } from "./local-workers.ts";
+import type { Turn } from "./turn.ts";
+
+export interface VerifierDeps {
+  readonly leases: Leases;
+  readonly workers: LocalWorkers;
+  readonly ttl: Millis;
+  /** How many commands run at once. */
+  readonly max: number;
+  /** Whether nothing is begun any more: what waits then is left to the next scheduler. */
+  readonly isShut: () => boolean;
+}
+
+/** Who holds the lease meanwhile. */
+export const VERIFIER = workerId("local/verify");
+/** After so many runs of the command that were lost the work itself is done again. */
+const LOSSES_MAX = 3;
+
+export class Verifier implements Acceptance {
+  readonly #deps: VerifierDeps;
+  readonly #running = new Set<LiveAttempt>();
+  #queue: LiveAttempt[] = [];
+
+  constructor(deps: VerifierDeps) {
+    this.#deps = deps;
+  }
+
+  /** The work of the task is done. */
+  begin(turn: Turn, run: Run, task: Task, work: Success): void {
+    const { workers, ttl, isShut } = this.#deps;
+    const deadline = later(turn.now, ttl);
+    turn.journal.ofTask(run, task, { kind: "verifying", worker: VERIFIER, deadline, outcome: work }, turn.now);
+    if (isShut()) return;
+    this.#queue.push(workers.enter(run, task));
+    this.#startNext(turn);
+  }
+
+  /** A command that an earlier scheduler began goes on. */
+  adopted(live: LiveAttempt): void {
+    this.#running.add(live);
+  }
+
+  /** The command has ended, or will never begin. */
+  ended(turn: Turn, live: LiveAttempt, { work, losses }: Verifying, outcome: Outcome): void {
+    const { run, task } = live;
+    this.#running.delete(live);
+    this.#queue = this.#queue.filter((each) => each !== live);
+    const isAgain = outcome.kind === "shutdown" || (outcome.kind === "lost" && losses + 1 < LOSSES_MAX);
+    if (isAgain) this.begin(turn, run, task, work);
+    else this.#deps.leases.conclude(turn, run, task, verdictOf(work, outcome));
+    this.#startNext(turn);
+  }
+
+  /** Nothing is left of a command that an earlier scheduler began, or was to begin. */
+  lost(turn: Turn, run: Run, task: Task, { work, losses }: Verifying): void {
+    if (losses + 1 < LOSSES_MAX) this.begin(turn, run, task, work);
+    else this.#deps.leases.lose(turn, run, task, turn.now);
+  }
+
+  #startNext(turn: Turn): void {
+    while (this.#running.size < this.#deps.max) {
+      const next = this.#queue.shift();
+      if (next === undefined) return;
+      this.#running.add(next);
+      turn.start(next);
+    }
+  }
+}
+
+/** What the acceptance command makes of the work. Both have taken their time. */
+function verdictOf(work: Success, outcome: Outcome): Outcome {
+  const durationMs = millis(work.durationMs + outcome.durationMs);
+  const usage = bothUsed(work.usage, outcome.usage);
+  const spent = { durationMs, ...(usage && { usage }) };
+  switch (outcome.kind) {
+    case "success":
+      return { ...work, ...spent };
+    case "exit":
+      return { kind: "verify", code: outcome.code, ...spent };
+    case "signal":
+      return { kind: "verify", code: null, ...spent };
+    case "spawn":
+      return { kind: "spawn", message: `verify: ${outcome.message}`, ...spent };
+    default:
+      return { ...outcome, ...spent };
+  }
+}
+
+function bothUsed(work: Success["usage"], check: Success["usage"]): Success["usage"] {
+  if (work === undefined || check === undefined) return work ?? check;
+  const cpuMs = work.cpuMs === undefined || check.cpuMs === undefined ? undefined : millis(work.cpuMs + check.cpuMs);
+  const peaks = [work.peakBytes, check.peakBytes].filter((bytes) => bytes !== undefined);
+  return { ...(cpuMs !== undefined && { cpuMs }), ...(peaks.length > 0 && { peakBytes: Math.max(...peaks) }) };
+}
