@@ -159,13 +159,17 @@ function withoutTimes(text: string): string {
   return /<(?:dir|span)>/.test(plain) ? plain.replace(/(?<=\S) {2,}/g, "  ") : plain;
 }
 
-/** Events by run and task, those of the run itself first. */
+/**
+ * Events by run and task, those of the run itself first. That a task waits is told when it is seen to: between two attempts there may be
+ * no time for that, so it is kept of the first attempt only, and the numbers that count it are not kept.
+ */
 function byTask(out: string): string {
   const told = new Map<string, string[]>();
   for (const line of out.split("\n").filter((each) => each !== "")) {
-    const { run = "", task = "" } = JSON.parse(line) as { readonly run?: string; readonly task?: string };
+    const { run = "", task = "", kind, attempt } = JSON.parse(line) as Told;
+    if (kind === "waiting" && attempt !== 0) continue;
     const lines = told.get(`${run} ${task}`) ?? [];
-    lines.push(line.replace(/^\{"seq":\d+,/, "{"));
+    lines.push(line.replace(/^\{"seq":\d+,/, "{").replace(/"version":\d+,/, ""));
     told.set(`${run} ${task}`, lines);
   }
   const order = (run: string): number => [...told.keys()].findIndex((each) => each.startsWith(`${run} `));
@@ -174,6 +178,13 @@ function byTask(out: string): string {
     return order(runA) - order(runB) || (taskA < taskB ? -1 : 1);
   });
   return inOrder.map(([, lines]) => `${lines.join("\n")}\n`).join("");
+}
+
+interface Told {
+  readonly run?: string;
+  readonly task?: string;
+  readonly kind: string;
+  readonly attempt?: number;
 }
 
 /** The words in a picture but for those on its axis and, where there is room, on its bars. */
