@@ -131,12 +131,13 @@ function daemonTexts(evil: string, columns: number, theme: Theme): string[] {
     ...of,
   } as const;
   const pause = { of: "task", by: evil, why: evil, at: evil, ...of } as const;
-  const token = { id: evil, name: evil, scope: evil, created_at: evil };
+  const token = { id: evil, name: evil, scope: evil as "read", created_at: evil };
+  const hold = { ...of, fence: 1 };
   return [
     ...workersText({ workers: [worker], paused: [pause], now }, { columns }, theme),
     ...remainingText([{ ...of, worker: evil }], { columns }, theme),
     ...sessionText(
-      { session: evil, pool: evil, state: evil, slots: 1, holds: [of, { ...of, stop: evil }] },
+      { session: evil, pool: evil, state: evil as "idle", slots: 1, holds: [hold, { ...hold, stop: evil }] },
       { columns, now },
       theme,
     ),
