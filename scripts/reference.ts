@@ -8,7 +8,7 @@ import { DIAGNOSTICS } from "../src/plan/diagnostics.ts";
 import { planShape, taskShape } from "../src/plan/shape.ts";
 import type { JsonSchema, Schema } from "../src/std/schema.ts";
 import { CHANNEL_PATH, CHANNEL_PROTOCOL } from "../src/wire/frames.ts";
-import { SCOPES } from "../src/wire/route.ts";
+import { SCOPES } from "../src/wire/scope.ts";
 import { ROUTES } from "../src/wire/routes.ts";
 import { EVENT_FIELDS, EVENTS } from "./event-words.ts";
 

@@ -39,7 +39,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   domain: ["std"],
   plan: ["std", "domain"],
   decide: ["std", "domain"],
-  views: ["std", "domain"],
+  // What they give to programs is typed by the shapes of replies.
+  views: ["std", "domain", "wire/replies"],
   effects: ["std", "domain"],
   store: EFFECTFUL,
   execute: EFFECTFUL,

@@ -8,7 +8,7 @@ import type { Priority } from "../domain/spec.ts";
 import { millis } from "../domain/time.ts";
 import { grantEnv, grantText } from "../views/grant.ts";
 import { neutralizeLines } from "../views/text.ts";
-import type { Grant } from "../wire/service.ts";
+import type { Grant } from "../wire/answers.ts";
 import type { Context, Input, Run } from "./command.ts";
 import { type Called, callDaemon, given } from "./daemon.ts";
 import { EXIT_NOTHING } from "./exit.ts";

@@ -3,7 +3,7 @@ import { isKept, renewKept } from "../app/kept-leases.ts";
 import { renewing } from "../app/patience.ts";
 import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";
-import type { LeaseReply } from "../wire/service.ts";
+import type { LeaseReply } from "../wire/answers.ts";
 import type { Context, Input, Run } from "./command.ts";
 import { type Called, callDaemon } from "./daemon.ts";
 import { type FoundLease, leaseOf } from "./lease.ts";

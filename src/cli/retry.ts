@@ -5,7 +5,7 @@ import type { TaskNo } from "../domain/graph.ts";
 import type { RunId } from "../domain/ids.ts";
 import type { Run as RunState } from "../domain/run.ts";
 import { plural } from "../views/moment.ts";
-import type { Submitted } from "../wire/service.ts";
+import type { Submitted } from "../wire/answers.ts";
 import type { Context, Input, Run } from "./command.ts";
 import { callDaemon } from "./daemon.ts";
 import { say } from "./say.ts";

@@ -1,8 +1,9 @@
-/** What the scheduler of pulling pools says of itself. `Time` is a moment inside, and text where it is told to others. */
+/** What the scheduler of pulling pools says of itself. */
+import type { Instant } from "./time.ts";
 
 /** What one cycle saw and did. Tasks are named `run/task`. */
-export interface CycleReport<Time> {
-  readonly at: Time;
+export interface CycleReport {
+  readonly at: Instant;
   readonly paused: boolean;
   readonly pending: number;
   readonly active: number;
@@ -20,7 +21,7 @@ export interface CycleReport<Time> {
 }
 
 /** What all cycles so far add up to. */
-export interface CycleTally<Time> {
+export interface CycleTally {
   readonly cycles: number;
   readonly rebuilds: number;
   readonly recovered: number;
@@ -30,6 +31,6 @@ export interface CycleTally<Time> {
   readonly starved: number;
   readonly spawned: number;
   readonly parked: number;
-  readonly lastCycleAt?: Time;
+  readonly lastCycleAt?: Instant;
   readonly lastError?: string;
 }

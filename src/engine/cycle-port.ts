@@ -62,8 +62,8 @@ export interface Waker {
   wake(targets: readonly WakeTarget[]): Promise<readonly (Error | undefined)[]>;
 }
 
-export type CycleResult = CycleReport<Instant>;
-export type CycleStats = CycleTally<Instant>;
+export type CycleResult = CycleReport;
+export type CycleStats = CycleTally;
 export interface Rebuilt {
   readonly pending: number;
   readonly active: number;

@@ -3,8 +3,9 @@ import { describe, expect, test } from "vitest";
 import { HttpRig, httpRig, type Sent } from "../../test/rig/http.ts";
 import { mustOpenLines, openLines } from "../../test/rig/lines.ts";
 import { scriptedService } from "../../test/rig/service.ts";
-import { allows, METHODS, type Route, SCOPES, type Scope } from "../wire/route.ts";
+import { METHODS, type Route } from "../wire/route.ts";
 import { ROUTES, type RouteName } from "../wire/routes.ts";
+import { allows, SCOPES, type Scope } from "../wire/scope.ts";
 import type { Mount } from "./mount.ts";
 
 const lease = { run: "r1", task: "build", fence: 1, token: "t" };

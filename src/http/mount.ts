@@ -1,6 +1,6 @@
 /** What other parts of the daemon serve on the same listeners, behind the same checks. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Scope } from "../wire/route.ts";
+import type { Scope } from "../wire/scope.ts";
 import type { Caller } from "../wire/service.ts";
 
 export interface Mount {

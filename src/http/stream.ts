@@ -2,8 +2,9 @@
 import type { ServerResponse } from "node:http";
 import { later, millis } from "../domain/time.ts";
 import type { Clock, Timer } from "../effects/clock.ts";
+import type { EventReply } from "../wire/answers.ts";
 import { type EventsRequest, WAIT_MAX } from "../wire/messages.ts";
-import type { Caller, EventReply, Service } from "../wire/service.ts";
+import type { Caller, Service } from "../wire/service.ts";
 import type { Limits } from "./limits.ts";
 
 const HEADERS = [

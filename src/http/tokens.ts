@@ -11,8 +11,9 @@ import { hashToken, isToken, type Secrets } from "../effects/random.ts";
 import { Problems } from "../std/problems.ts";
 import { type Infer, integer, list, oneOf, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";
-import { SCOPES, type Scope } from "../wire/route.ts";
-import type { IssuedToken, TokenReply, Tokens } from "../wire/service.ts";
+import type { IssuedToken, TokenReply } from "../wire/answers.ts";
+import { SCOPES, type Scope } from "../wire/scope.ts";
+import type { Tokens } from "../wire/service.ts";
 import { writePrivately } from "./private-file.ts";
 
 const words = () => string({ min: 1, max: 256 });

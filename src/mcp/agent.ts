@@ -2,8 +2,9 @@
 import { UserError } from "../domain/errors.ts";
 import type { Millis } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
+import type { SessionReply } from "../wire/answers.ts";
 import type { JoinRequest } from "../wire/messages.ts";
-import type { Caller, Service, SessionReply } from "../wire/service.ts";
+import type { Caller, Service } from "../wire/service.ts";
 import { Holds } from "./holds.ts";
 
 /** Who the agent is, as far as whoever started the server has said. */

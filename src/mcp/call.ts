@@ -3,7 +3,7 @@ import { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
 import { Problems } from "../std/problems.ts";
 import { isMap } from "../std/schema.ts";
-import type { Scope } from "../wire/route.ts";
+import type { Scope } from "../wire/scope.ts";
 import type { Agent } from "./agent.ts";
 import { mapAt, type Params, RPC, type RpcNews, RpcRefusal } from "./rpc.ts";
 import { type PlanText, refusalText, type Tool, type ToolContext, type ToolReply, type ToolService } from "./tool.ts";

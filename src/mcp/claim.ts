@@ -4,8 +4,8 @@ import { later, millis } from "../domain/time.ts";
 import type { Timer } from "../effects/clock.ts";
 import { boolean, type Infer, integer, list, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";
+import type { Grant, SessionReply } from "../wire/answers.ts";
 import { CLAIM, type LeaseRequest, WAIT_MAX } from "../wire/messages.ts";
-import type { Grant, SessionReply } from "../wire/service.ts";
 import { grantText } from "./present.ts";
 import { answer, type ToolContext, type ToolReply, tool } from "./tool.ts";
 

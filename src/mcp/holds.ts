@@ -9,8 +9,8 @@
 import { UserError, type UserErrorCode } from "../domain/errors.ts";
 import { type Instant, instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import type { Clock, Timer } from "../effects/clock.ts";
+import type { LeaseReply } from "../wire/answers.ts";
 import type { LeaseRequest } from "../wire/messages.ts";
-import type { LeaseReply } from "../wire/service.ts";
 
 export interface HoldsOptions {
   readonly clock: Clock;

@@ -7,7 +7,7 @@
 import { type Instant, later, type Millis, minutes } from "../domain/time.ts";
 import type { Timer } from "../effects/clock.ts";
 import { isMap } from "../std/schema.ts";
-import type { Scope } from "../wire/route.ts";
+import type { Scope } from "../wire/scope.ts";
 import type { AgentProfile } from "./agent.ts";
 import type { Exchange } from "./call.ts";
 import { type Answer, Connection, type ConnectionOptions } from "./connection.ts";

@@ -1,6 +1,6 @@
 /** The MCP endpoint as the daemon's HTTP server takes it: `mounts: [mcpMount(openMcpHttp(…))]`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Scope } from "../wire/route.ts";
+import type { Scope } from "../wire/scope.ts";
 import type { Caller } from "../wire/service.ts";
 import type { McpHttp } from "./http.ts";
 

@@ -2,7 +2,7 @@
 import { formatDuration, millis } from "../domain/time.ts";
 import { isMap } from "../std/schema.ts";
 import { neutralize } from "../views/text.ts";
-import type { DaemonInfo, Grant, RunSummary } from "../wire/service.ts";
+import type { DaemonInfo, Grant, RunSummary } from "../wire/answers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

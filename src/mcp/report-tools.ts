@@ -1,8 +1,8 @@
 /** The tools with which an agent reports on a task that it holds. */
 import { boolean, integer, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";
+import type { LeaseReply, Settled } from "../wire/answers.ts";
 import { BEAT, COMPLETE, FAIL, HEARTBEAT, type LeaseRequest, PROGRESS, RELEASE } from "../wire/messages.ts";
-import type { LeaseReply, Settled } from "../wire/service.ts";
 import { type AskedLease, isOver, stopText } from "./holds.ts";
 import { type Annotations, answer, type ToolContext, type ToolReply, tool } from "./tool.ts";
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { converse, type ToolResult } from "../../test/rig/mcp.ts";
 import { fakeDaemon } from "../../test/rig/mcp-daemon.ts";
+import { statusReply } from "../../test/rig/replies.ts";
 import { UserError } from "../domain/errors.ts";
 import { planReader } from "./plan-text.ts";
 
@@ -82,17 +83,22 @@ describe("status", () => {
 
   test("of a run lists little, counts everything, and says how to get more", async () => {
     const tasks = Array.from({ length: 500 }, (_, at) => ({ task: `t${at}` }));
-    const running = tasks.map((task) => ({ ...task, state: "running", worker: "w1", attempt: 1, age_ms: 61_000 }));
+    const at = "2026-03-14T12:00:00.000Z";
+    const running = tasks.map((task) => ({
+      ...task,
+      ...{ state: "running" as const, worker: "w1", attempt: 1, since: at, age_ms: 61_000, deadline: at },
+    }));
+    const wait = { reason: "capacity", workers: 1, idle: 0 } as const;
+    const outcome = { kind: "exit", code: 1, message: "exit code 1", duration_ms: 5 } as const;
     const client = await opened({
-      status: async () => ({
-        run: "r1",
-        name: "big",
-        state: "running",
-        tasks: { total: 1_001, running: 500, ready: 500, failed: 1, blocked: 0 },
-        running,
-        waiting: [{ reason: "capacity", count: 500, tasks }],
-        failed: [{ task: "x", attempts: 3, outcome: { kind: "exit", code: 1 } }],
-      }),
+      status: async () =>
+        statusReply({
+          name: "big",
+          tasks: { total: 1_001, running: 500, ready: 500, failed: 1, blocked: 0 },
+          running,
+          waiting: [{ reason: "capacity", count: 500, tasks: tasks.map((task) => ({ ...task, wait })) }],
+          failed: [{ task: "x", at, attempts: 3, outcome, reason: "abandoned", skipped: 0 }],
+        }),
     });
     const answer = await client.call("status", { run: "last", limit: 2 });
     expect(textOf(answer)).toMatchInlineSnapshot(`
@@ -109,7 +115,7 @@ describe("status", () => {
   test.each([null, "text", 7, [], { running: 5, waiting: [null, { tasks: "x" }], failed: {} }])(
     "bears whatever a daemon answers: %j",
     async (status) => {
-      const client = await opened({ status: async () => status });
+      const client = await opened({ status: async () => status as never });
       expect((await client.call("status", { run: "r" })).isError).toBe(false);
     },
   );

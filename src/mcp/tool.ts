@@ -3,7 +3,7 @@ import type { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
 import type { JsonSchema, Schema } from "../std/schema.ts";
 import { type Fields, type ObjectSchema, object, type Read } from "../std/schema-maps.ts";
-import type { Scope } from "../wire/route.ts";
+import type { Scope } from "../wire/scope.ts";
 import type { Caller, Service } from "../wire/service.ts";
 import type { Agent } from "./agent.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { converse } from "../../test/rig/mcp.ts";
 import { fakeDaemon, grant, leaseReply, session, TTL } from "../../test/rig/mcp-daemon.ts";
 import { UserError } from "../domain/errors.ts";
-import type { LeaseReply } from "../wire/service.ts";
+import type { LeaseReply } from "../wire/answers.ts";
 
 const texts = ({ content }: { readonly content: readonly { readonly text: string }[] }): string =>
   content.map(({ text }) => text).join("\n");

@@ -166,6 +166,22 @@ export function boolean(): Schema<boolean> {
   return define({ read, json: { type: "boolean" }, expects: "true or false", types: ["boolean"] });
 }
 
+/** The value may be there and be nothing. */
+export function nullable<T>(schema: Schema<T>): Schema<T | null> {
+  const nothing = define<null>({
+    read: (value, problems) => (value === null ? null : mismatch(value, "null", problems)),
+    json: { type: "null" },
+    expects: "null",
+    types: ["empty"],
+  });
+  return union(schema, nothing);
+}
+
+/** Whatever JSON can hold. */
+export function anything(): Schema<unknown> {
+  return define({ read: (value) => value, json: {}, expects: "a value", types: TYPES });
+}
+
 /** One of a list of words. */
 export function oneOf<const W extends readonly [string, ...string[]]>(words: W): Schema<W[number]> {
   const expects = words.length === 1 ? `"${words[0]}"` : `one of ${words.join(", ")}`;

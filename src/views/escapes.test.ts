@@ -131,12 +131,13 @@ function daemonTexts(evil: string, columns: number, theme: Theme): string[] {
     ...of,
   } as const;
   const pause = { of: "task", by: evil, why: evil, at: evil, ...of } as const;
-  const token = { id: evil, name: evil, scope: evil, created_at: evil };
+  const token = { id: evil, name: evil, scope: evil as "read", created_at: evil };
+  const hold = { ...of, fence: 1 };
   return [
     ...workersText({ workers: [worker], paused: [pause], now }, { columns }, theme),
     ...remainingText([{ ...of, worker: evil }], { columns }, theme),
     ...sessionText(
-      { session: evil, pool: evil, state: evil, slots: 1, holds: [of, { ...of, stop: evil }] },
+      { session: evil, pool: evil, state: evil as "idle", slots: 1, holds: [hold, { ...hold, stop: evil }] },
       { columns, now },
       theme,
     ),
@@ -147,7 +148,7 @@ function daemonTexts(evil: string, columns: number, theme: Theme): string[] {
 function everyLine(evil: string, theme: Theme): string[] {
   const { events, run } = storyOf(evil);
   const grant = {
-    ...{ run: evil, task: evil, attempt: 1, fence: 1, deadline: evil, title: evil, priority: evil },
+    ...{ run: evil, task: evil, attempt: 1, fence: 1, deadline: evil, title: evil, priority: evil as "high" },
     ...{ directory: evil, env: { [evil]: evil }, reads: [evil], writes: [evil] },
   };
   const shown = { columns: 80, now: instant(1_000) };

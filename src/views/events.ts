@@ -1,164 +1,143 @@
 /** The ledger for readers: each event as one object for programs, and as one line for people. */
-import { type Event, isSystemEvent, isTaskEvent, type RunEvent, type TaskEvent } from "../domain/event.ts";
+
+import {
+  type Event,
+  type EventKind,
+  isSystemEvent,
+  isTaskEvent,
+  type RunEvent,
+  type TaskEvent,
+} from "../domain/event.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { LOCAL_POOL } from "../domain/spec.ts";
 import type { StopReason } from "../domain/task.ts";
 import { between, formatDuration } from "../domain/time.ts";
 import { invariant, unreachable } from "../std/invariant.ts";
+import type { EventReply } from "../wire/replies/event.ts";
 import { pad, paint, quiet, strong, type Theme, type Tone, toned } from "./line.ts";
 import { iso, plural, timeOfDay } from "./moment.ts";
 import { outcomeJson } from "./outcome.ts";
 import { askedJson, askedWords, systemDetail, systemWords } from "./system-events.ts";
 import { waitJson, waitPhrase } from "./wait.ts";
 
-export type EventJson = { readonly seq: number } & Readonly<Record<string, unknown>>;
-
 /** One object, ready to be a line of JSON. Ids instead of numbers, times as text, and never anything of a token. */
-export function eventJson(event: Event, run: Run | undefined): EventJson {
-  const { seq, at, kind } = event;
-  const place = { seq, at: iso(at), ...(run && { run: run.manifest.id }), kind };
-  if (isSystemEvent(event)) return { ...place, ...systemDetail(event, run) };
+export function eventJson(event: Event, run: Run | undefined): EventReply {
+  const { seq, at } = event;
+  if (isSystemEvent(event))
+    return { seq, at: iso(at), ...(run && { run: run.manifest.id }), ...systemDetail(event, run) };
   invariant(run !== undefined, "what happens to a run or its tasks has a run");
+  const { kind } = event;
+  const place = { seq, at: iso(at), run: run.manifest.id, kind };
   if (!isTaskEvent(event)) return { ...place, ...runDetail(event, run) };
-  const { version, attempt } = event;
-  const fence = isAboutClaim(event) ? { fence: event.kind === "late_report_refused" ? event.fence : attempt } : {};
-  return { ...place, task: taskOf(run, event.task).spec.id, version, attempt, ...fence, ...taskDetail(event, run) };
+  const { task, version, attempt } = event;
+  return { ...place, task: taskOf(run, task).spec.id, version, attempt, ...taskDetail(event, run) };
 }
 
-/** Whether the event concerns one claim, which the fence names. */
-function isAboutClaim(event: TaskEvent): boolean {
-  switch (event.kind) {
-    case "claimed":
-    case "started":
-    case "lease_renewed":
-    case "stopping":
-    case "verifying":
-    case "succeeded":
-    case "failed":
-    case "retried":
-    case "expired":
-    case "released":
-    case "silent":
-    case "noted":
-    case "late_report_refused":
-      return true;
-    case "parked":
-    case "cancelled":
-      return event.outcome !== undefined;
-    case "skipped":
-    case "set_back":
-    case "requeued":
-    case "approved":
-    case "aged_boost":
-    case "priority_inversion":
-    case "waiting":
-    case "offered":
-    case "offer_ended":
-    case "starving":
-    case "spawn_asked":
-    case "starved":
-    case "edited":
-      return false;
-    case "priority_inherited":
-      return true;
-    default:
-      return unreachable(event);
-  }
-}
+type Detail<Kind extends EventKind> = WithoutPlace<Extract<EventReply, { readonly kind: Kind }>>;
+type WithoutPlace<E> = E extends unknown ? Omit<E, "seq" | "at" | "run" | "task" | "version" | "attempt"> : never;
 
-function runDetail(event: RunEvent, run: Run): object {
-  switch (event.kind) {
+function runDetail(event: RunEvent, run: Run): Detail<RunEvent["kind"]> {
+  const { kind } = event;
+  switch (kind) {
     // A ledger read back has neither manifest nor tasks in it; the run has both.
     case "run_submitted":
-      return { name: run.manifest.name, tasks: run.tasks.length };
+      return { kind, name: run.manifest.name, tasks: run.tasks.length };
     case "run_reopened":
-      return { epoch: event.epoch };
+      return { kind, epoch: event.epoch };
     case "run_cancelling":
-      return askedJson(event);
+      return { kind, ...askedJson(event) };
     case "run_stalled":
-      return { remaining: event.remaining };
+      return { kind, remaining: event.remaining };
     case "run_finished":
-      return { outcome: event.outcome };
+      return { kind, outcome: event.outcome };
     default:
       return unreachable(event);
   }
 }
 
-function taskDetail(event: TaskEvent, run: Run): object {
-  switch (event.kind) {
+function taskDetail(event: TaskEvent, run: Run): Detail<TaskEvent["kind"]> {
+  const { kind, attempt: fence } = event;
+  switch (kind) {
     case "claimed": {
       const { lane, rank, waitedMs } = event.evidence;
       const evidence = { lane, rank, waited_ms: waitedMs };
-      return { worker: event.worker, deadline: iso(event.deadline), evidence };
+      return { kind, fence, worker: event.worker, deadline: iso(event.deadline), evidence };
     }
     case "started":
-      return event.process === undefined ? {} : { pid: event.process.pid };
+      return { kind, fence, ...(event.process !== undefined && { pid: event.process.pid }) };
     case "lease_renewed":
-      return { deadline: iso(event.deadline) };
+      return { kind, fence, deadline: iso(event.deadline) };
     case "stopping":
-      return { reason: event.reason.kind, ...stopDetail(event.reason) };
+      return { kind, fence, reason: event.reason.kind, ...stopDetail(event.reason) };
     case "verifying":
-      return { worker: event.worker, deadline: iso(event.deadline), outcome: outcomeJson(event.outcome) };
+      return { kind, fence, worker: event.worker, deadline: iso(event.deadline), outcome: outcomeJson(event.outcome) };
     case "succeeded":
-      return { outcome: outcomeJson(event.outcome) };
+      return { kind, fence, outcome: outcomeJson(event.outcome) };
     case "failed":
-      return { outcome: outcomeJson(event.outcome), reason: event.reason };
+      return { kind, fence, outcome: outcomeJson(event.outcome), reason: event.reason };
     case "retried":
-      return { outcome: outcomeJson(event.outcome), not_before: iso(event.notBefore), costs: event.costs };
+      return { kind, fence, outcome: outcomeJson(event.outcome), not_before: iso(event.notBefore), costs: event.costs };
     case "expired":
-      return { worker: event.worker, not_before: iso(event.notBefore) };
+      return { kind, fence, worker: event.worker, not_before: iso(event.notBefore) };
     case "released":
-      return { why: event.why };
+      return { kind, fence, why: event.why };
     case "parked":
       return {
+        kind,
+        ...(event.outcome && { fence }),
         reason: event.reason,
         ...(event.message !== undefined && { message: event.message }),
         ...(event.outcome && { outcome: outcomeJson(event.outcome) }),
       };
     case "skipped":
-      return { because: taskOf(run, event.because).spec.id };
+      return { kind, because: taskOf(run, event.because).spec.id };
     case "cancelled":
-      return { ...askedJson(event.asked), ...(event.outcome && { outcome: outcomeJson(event.outcome) }) };
+      return {
+        kind,
+        ...(event.outcome && { fence }),
+        ...askedJson(event.asked),
+        ...(event.outcome && { outcome: outcomeJson(event.outcome) }),
+      };
     case "requeued":
     case "approved":
-      return askedJson(event.asked);
+      return { kind, ...askedJson(event.asked) };
     case "silent":
-      return { for_ms: event.forMs };
+      return { kind, fence, for_ms: event.forMs };
     case "aged_boost":
-      return { from: event.from, to: event.to, waited_ms: event.waitedMs };
+      return { kind, from: event.from, to: event.to, waited_ms: event.waitedMs };
     case "priority_inherited":
-      return { to: event.to, by_task: taskOf(run, event.by).spec.id };
+      return { kind, fence, to: event.to, by_task: taskOf(run, event.by).spec.id };
     case "priority_inversion":
-      return { holder: taskOf(run, event.holder).spec.id, for_ms: event.forMs };
+      return { kind, holder: taskOf(run, event.holder).spec.id, for_ms: event.forMs };
     case "waiting": {
       const { reason, ...evidence } = waitJson(event.wait);
-      return { reason, evidence };
+      return { kind, reason, evidence };
     }
     case "set_back":
-      return { by_ms: event.by };
+      return { kind, by_ms: event.by };
     case "late_report_refused":
-      return { reported: event.reported };
+      return { kind, fence: event.fence, reported: event.reported };
     case "offered":
-      return { session: event.session, until: iso(event.until) };
+      return { kind, session: event.session, until: iso(event.until) };
     case "offer_ended":
-      return { session: event.session, why: event.why };
+      return { kind, session: event.session, why: event.why };
     case "starving":
-      return { count: event.count };
+      return { kind, count: event.count };
     case "spawn_asked":
-      return { pool: event.pool };
+      return { kind, pool: event.pool };
     case "starved":
-      return { count: event.count, waited_ms: event.waitedMs };
+      return { kind, count: event.count, waited_ms: event.waitedMs };
     case "edited":
-      return { changed: Object.keys(event.changes), ...askedJson(event.asked) };
+      return { kind, changed: Object.keys(event.changes), ...askedJson(event.asked) };
     case "noted":
-      return { note: event.note };
+      return { kind, fence, note: event.note };
     default:
       return unreachable(event);
   }
 }
 
-function stopDetail(reason: StopReason): object {
+function stopDetail(reason: StopReason): Pick<Detail<"stopping">, "limit" | "by" | "why"> {
   if (reason.kind === "timeout") return { limit: reason.limit };
   return reason.kind === "cancelled" ? askedJson(reason.asked) : {};
 }

@@ -1,28 +1,16 @@
 /** A task that was just claimed: what to do, until when, and how to report. For people, and for the shells of scripts. */
+
 import type { Instant } from "../domain/time.ts";
 import { formatDuration, millis } from "../domain/time.ts";
+import type { Grant } from "../wire/replies/lease.ts";
 import { type Line, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
 import { timeOfDay } from "./moment.ts";
 import { commandLines, shellWord } from "./next.ts";
 import { neutralizeLines } from "./text.ts";
 import { momentOf } from "./workers.ts";
 
-/** Times are ISO 8601, as a daemon answers them. */
-export interface GrantView {
-  readonly run: string;
-  readonly task: string;
-  readonly attempt: number;
-  readonly fence: number;
-  readonly deadline: string;
-  readonly title?: string;
-  readonly priority: string;
-  readonly command?: string | readonly string[];
-  readonly prompt?: string;
-  readonly directory: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly reads: readonly string[];
-  readonly writes: readonly string[];
-}
+/** What it proves itself with is for the reports, and not shown. */
+export type GrantView = Omit<Grant, "token" | "ttl_ms" | "labels">;
 
 export function grantText(
   grant: GrantView,

@@ -1,34 +1,32 @@
 /** How an attempt ended, as an object for programs. */
 import type { Outcome } from "../domain/outcome.ts";
 import { describeOutcome } from "../domain/outcome.ts";
+import type { OutcomeReply } from "../wire/replies/attempt.ts";
 
-export function outcomeJson(outcome: Outcome): object {
+export function outcomeJson(outcome: Outcome): OutcomeReply {
   const { kind, durationMs, usage } = outcome;
-  return {
-    kind,
-    message: describeOutcome(outcome),
-    ...detail(outcome),
+  const message = describeOutcome(outcome);
+  const used = {
     duration_ms: durationMs,
     ...(usage?.cpuMs !== undefined && { cpu_ms: usage.cpuMs }),
     ...(usage?.peakBytes !== undefined && { peak_bytes: usage.peakBytes }),
   };
-}
-
-/** What only some kinds have. */
-function detail(outcome: Outcome): object {
-  switch (outcome.kind) {
+  switch (kind) {
     case "success":
-      return outcome.summary === undefined ? {} : { summary: outcome.summary };
+      return { kind, message, ...(outcome.summary !== undefined && { summary: outcome.summary }), ...used };
     case "exit":
+      return { kind, message, code: outcome.code, ...used };
     case "verify":
-      return { code: outcome.code };
-    case "signal":
-      return { signal: outcome.signal, ...(outcome.limit !== undefined && { limit: outcome.limit }) };
+      return { kind, message, code: outcome.code, ...used };
+    case "signal": {
+      const limit = outcome.limit === undefined ? {} : { limit: outcome.limit };
+      return { kind, message, signal: outcome.signal, ...limit, ...used };
+    }
     case "timeout":
-      return { limit: outcome.limit };
+      return { kind, message, limit: outcome.limit, ...used };
     case "rate-limit":
-      return outcome.resetMs === undefined ? {} : { reset_ms: outcome.resetMs };
+      return { kind, message, ...(outcome.resetMs !== undefined && { reset_ms: outcome.resetMs }), ...used };
     default:
-      return {};
+      return { kind, message, ...used };
   }
 }

@@ -1,10 +1,12 @@
 /** How a run came out: the last thing a person reads of it, and the one line a program does. */
+
 import type { Blocker } from "../domain/explanation.ts";
 import type { RunId, TaskId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Run, RunOutcome } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import { between, type Instant, instant, type Millis, millis } from "../domain/time.ts";
+import type { SummaryReply } from "../wire/replies/run.ts";
 import type { Course } from "./course.ts";
 import { leavesLog } from "./own-log.ts";
 import type { Counts } from "./sign.ts";
@@ -143,7 +145,7 @@ function failuresOf({ run, tailOf, logOf }: ReportInput): readonly FailedReport[
 }
 
 /** The last line of `rota run --json`. To a program an interrupted run is a cancelled one: the exit code tells them apart. */
-export function summaryJson(input: SummaryInput): object {
+export function summaryJson(input: SummaryInput): SummaryReply {
   const { run, interrupted = false, blockers } = input;
   const { succeeded, failed, skipped, cancelled, parked } = run.counts;
   const outcome = outcomeOf(run, interrupted);
@@ -158,7 +160,7 @@ export function summaryJson(input: SummaryInput): object {
 }
 
 /** `on`: the task at the far end of what this one waits for. */
-const blockerJson = ({ task, state, wait, root }: Blocker): object => ({
+const blockerJson = ({ task, state, wait, root }: Blocker) => ({
   task,
   state,
   reason: wait.reason,

@@ -1,6 +1,8 @@
 /** The runs of a state directory, as a list. */
+
 import type { RunManifest, RunStatus } from "../domain/run.ts";
 import { between, formatDuration, type Instant } from "../domain/time.ts";
+import type { AllRunsReply } from "../wire/replies/status.ts";
 import { type Line, paintAll, quiet, type Theme, table, toned } from "./line.ts";
 import { age, grouped, iso } from "./moment.ts";
 import { runState } from "./status.ts";
@@ -50,7 +52,7 @@ export function runsText(
 }
 
 /** For programs: all of them, oldest first. */
-export const runsJson = ({ runs, owned }: RunsInput): object => ({
+export const runsJson = ({ runs, owned }: RunsInput): AllRunsReply => ({
   runs: runs.map(({ manifest, tasks, status, cancelling }) => ({
     run: manifest.id,
     name: manifest.name,

@@ -1,23 +1,12 @@
 /** One session: how it is, and what it holds. */
+
 import { formatDuration, type Instant, millis } from "../domain/time.ts";
+import type { SessionReply } from "../wire/replies/session.ts";
 import { type Line, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
 import { momentOf } from "./workers.ts";
 
-export interface SessionView {
-  readonly session: string;
-  readonly pool: string;
-  readonly state: string;
-  readonly slots: number;
-  readonly holds: readonly {
-    readonly run: string;
-    readonly task: string;
-    readonly deadline: string;
-    readonly stop?: string;
-  }[];
-}
-
 export function sessionText(
-  { session, pool, state, slots, holds }: SessionView,
+  { session, pool, state, slots, holds }: Pick<SessionReply, "session" | "pool" | "state" | "slots" | "holds">,
   { columns, now }: { readonly columns: number; readonly now: Instant },
   theme: Theme,
 ): string[] {

@@ -1,8 +1,10 @@
 /** What a simulation found, for people and programs: one model, and the same as JSON or as a timeline to be drawn. */
+
 import type { Blocker } from "../domain/explanation.ts";
 import { runId, type TaskId } from "../domain/ids.ts";
 import type { LowerBound, Placement, ResourceUse, WorkerUse } from "../domain/schedule.ts";
 import { instant, type Millis } from "../domain/time.ts";
+import type { FiguresReply, SimulationReply } from "../wire/replies/plan.ts";
 import type { Timeline } from "./timeline.ts";
 import { waitPhrase } from "./wait.ts";
 
@@ -49,7 +51,7 @@ export interface VariantReport extends Figures {
 export const changeOf = (makespan: Millis | undefined, than: Millis | undefined): number | undefined =>
   makespan === undefined || than === undefined || than === 0 ? undefined : (makespan / than - 1) * 100;
 
-export const simulationJson = (report: SimulationReport): object => ({
+export const simulationJson = (report: SimulationReport): SimulationReply => ({
   ...figuresJson(report),
   critical_path: report.criticalPath,
   schedule: report.schedule.map(({ task, worker, start, end }) => ({ task, worker, start_ms: start, end_ms: end })),
@@ -69,7 +71,7 @@ export const simulationJson = (report: SimulationReport): object => ({
   })),
 });
 
-const figuresJson = ({ makespan, bound, use, stalled }: Figures): object => ({
+const figuresJson = ({ makespan, bound, use, stalled }: Figures): FiguresReply => ({
   makespan_ms: makespan ?? null,
   lower_bound_ms: bound?.ms ?? null,
   lower_bound_because: bound === undefined ? null : "name" in bound.because ? bound.because.name : bound.because.kind,

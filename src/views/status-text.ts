@@ -1,9 +1,11 @@
 /** A run on one screen: what runs, what waits and why, what failed, and what to do next. */
+
 import type { WaitReason } from "../domain/explanation.ts";
 import type { TaskId } from "../domain/ids.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import { PRIORITIES } from "../domain/spec.ts";
 import { formatDuration } from "../domain/time.ts";
+import type { PauseReply } from "../wire/replies/control.ts";
 import {
   type Line,
   lineWidth,
@@ -22,7 +24,7 @@ import { countsLine, progressBar, STATE_SIGNS } from "./sign.ts";
 import type { RunState, SessionRow, StatusView } from "./status.ts";
 import { amount, REASON_TITLES, waitPhrase } from "./wait.ts";
 import { wishLines } from "./wishes.ts";
-import { type PauseRow, pauseLines } from "./workers.ts";
+import { pauseLines } from "./workers.ts";
 
 /** Longer lists are cut, and say by how much. */
 const RUNNING_MAX = 16;
@@ -191,7 +193,7 @@ function nextSection({ state, failed, waiting, run, newest, file, paused, wishes
 }
 
 /** How what is on hold is named to be let go. */
-function resumeWords({ of, pool, run, task }: PauseRow): string {
+function resumeWords({ of, pool, run, task }: PauseReply): string {
   if (of === "scheduler") return "";
   if (of === "pool") return ` --pool ${shellWord(pool ?? "")}`;
   return `${of === "task" ? ` ${task}` : ""} --run ${run}`;

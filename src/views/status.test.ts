@@ -134,7 +134,7 @@ describe("status", () => {
     for (const id of ids.slice(0, 40)) story.start(id).fail(id);
     const view = statusFor(story, {});
     expect(statusText(view, { columns: 80 }, PLAIN).length).toBeLessThan(30);
-    const json = statusJson(view) as { failed: unknown[]; waiting: { tasks: unknown[] }[] };
+    const json = statusJson(view);
     expect([json.failed.length, json.waiting[0]?.tasks.length]).toEqual([40, 9_960]);
   });
 

@@ -1,14 +1,16 @@
 /** What a run is doing: which tasks run, which wait and why, which failed. The model; text and JSON are made from it. */
+
 import type { KeptWish, Wait, WaitReason } from "../domain/explanation.ts";
 import { WAIT_REASONS } from "../domain/explanation.ts";
 import type { RunId, TaskId, WorkerId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Pause } from "../domain/pause.ts";
-import { type Run, type RunOutcome, remaining, taskOf } from "../domain/run.ts";
-import type { SessionState } from "../domain/session.ts";
+import { type Run, remaining, taskOf } from "../domain/run.ts";
 import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
 import { type FailReason, type Held, isHeld, type StopReason, type Task } from "../domain/task.ts";
 import { type Instant, instant } from "../domain/time.ts";
+import type { PauseReply } from "../wire/replies/control.ts";
+import type { StatusReply } from "../wire/replies/status.ts";
 import { iso } from "./moment.ts";
 import { outcomeJson } from "./outcome.ts";
 import { leavesLog } from "./own-log.ts";
@@ -16,7 +18,6 @@ import type { Counts } from "./sign.ts";
 import { skippedBy } from "./skipped.ts";
 import { waitJson } from "./wait.ts";
 import { wishJson } from "./wishes.ts";
-import type { PauseRow } from "./workers.ts";
 
 /** What the view cannot see by itself. */
 export interface StatusInput {
@@ -38,17 +39,8 @@ export interface StatusInput {
   /** Whether it is the run that commands mean when none is named. */
   readonly newest: boolean;
 }
-export interface SessionRow {
-  readonly session: string;
-  readonly pool: string;
-  readonly state: SessionState;
-}
-export interface StatusOwner {
-  readonly pid: number;
-  readonly host: string;
-  readonly command: string;
-  readonly workers: number;
-}
+export type SessionRow = StatusReply["sessions"][number];
+type StatusOwner = NonNullable<StatusReply["owner"]>;
 
 export interface StatusView {
   readonly run: RunId;
@@ -68,15 +60,14 @@ export interface StatusView {
   readonly failed: readonly FailedTask[];
   /** Ready tasks by priority. */
   readonly queue: Readonly<Record<Priority, number>>;
-  readonly resources: readonly { readonly name: string; readonly used: number; readonly capacity: number }[];
+  readonly resources: StatusReply["resources"];
   /** What is on hold and holds something of this run back. */
-  readonly paused: readonly PauseRow[];
+  readonly paused: readonly PauseReply[];
   readonly wishes: readonly KeptWish[];
   readonly sessions: readonly SessionRow[];
 }
 
-/** `interrupted`: it has not ended, and nobody schedules it. */
-export type RunState = "running" | "cancelling" | "interrupted" | RunOutcome;
+export type RunState = StatusReply["state"];
 
 export interface RunningTask {
   readonly task: TaskId;
@@ -151,7 +142,7 @@ export function statusOf(input: StatusInput): StatusView {
 }
 
 /** The pause in the words of commands, if it reaches anything of the run. */
-function pausedHere(run: Run, { scope, asked, at }: Pause): PauseRow | undefined {
+function pausedHere(run: Run, { scope, asked, at }: Pause): PauseReply | undefined {
   const record = { ...asked, at: iso(at) };
   const here = { run: run.manifest.id };
   switch (scope.of) {
@@ -204,9 +195,9 @@ function groupWaiting({ run, waitOf }: StatusInput): readonly WaitingGroup[] {
 const sortTime = ({ since }: WaitingTask): Instant => since ?? instant(Number.MAX_SAFE_INTEGER);
 
 /** For programs: everything, uncut. */
-export function statusJson(view: StatusView): object {
+export function statusJson(view: StatusView): StatusReply {
   const { now } = view;
-  const aged = (since: Instant): object => ({ since: iso(since), age_ms: now - since });
+  const aged = (since: Instant) => ({ since: iso(since), age_ms: now - since });
   return {
     run: view.run,
     name: view.name,

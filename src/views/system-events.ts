@@ -4,18 +4,24 @@ import type { PauseScope } from "../domain/pause.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import type { Asked } from "../domain/task.ts";
 import { unreachable } from "../std/invariant.ts";
+import type { EventReply } from "../wire/replies/event.ts";
+import type { AskedReply } from "../wire/replies/why.ts";
 import type { Tone } from "./line.ts";
 import { plural } from "./moment.ts";
 
-export const askedJson = ({ by, why }: Asked): object => ({ by, ...(why !== undefined && { why }) });
+export const askedJson = ({ by, why }: Asked): AskedReply => ({ by, ...(why !== undefined && { why }) });
 export const askedWords = ({ by, why }: Asked): string => `asked by ${by}${why === undefined ? "" : `: ${why}`}`;
 
+type SystemDetail = WithoutPlace<Extract<EventReply, { readonly kind: SystemEvent["kind"] }>>;
+type WithoutPlace<E> = E extends unknown ? Omit<E, "seq" | "at" | "run"> : never;
+
 /** `run` is the run that a pause is about, where it is about one. */
-export function systemDetail(event: SystemEvent, run: Run | undefined): object {
+export function systemDetail(event: SystemEvent, run: Run | undefined): SystemDetail {
   switch (event.kind) {
     case "session_joined": {
       const { id, agent, pool, workspace, channel, capabilities, slots } = event.profile;
       return {
+        kind: event.kind,
         session: id,
         agent,
         pool,
@@ -26,20 +32,20 @@ export function systemDetail(event: SystemEvent, run: Run | undefined): object {
       };
     }
     case "session_changed":
-      return { session: event.session, state: event.state, losses: event.losses };
+      return { kind: event.kind, session: event.session, state: event.state, losses: event.losses };
     case "session_left":
-      return { session: event.session, why: event.why };
+      return { kind: event.kind, session: event.session, why: event.why };
     case "paused":
     case "resumed":
-      return { ...scopeJson(event.scope, run), ...askedJson(event.asked) };
+      return { kind: event.kind, ...scopeJson(event.scope, run), ...askedJson(event.asked) };
     case "drained":
-      return { ...scopeJson(event.scope, run), remaining: event.remaining };
+      return { kind: event.kind, ...scopeJson(event.scope, run), remaining: event.remaining };
     default:
       return unreachable(event);
   }
 }
 
-function scopeJson(scope: PauseScope, run: Run | undefined): object {
+function scopeJson(scope: PauseScope, run: Run | undefined) {
   switch (scope.of) {
     case "scheduler":
     case "run":

@@ -1,10 +1,12 @@
 /** What ran when and where: the attempts of a run, from its ledger. Text, SVG and HTML are drawn from this one model. */
+
 import { type Event, isTaskEvent } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { RunId, TaskId, WorkerId } from "../domain/ids.ts";
 import { describeOutcome, type Outcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { type Instant, instant, later } from "../domain/time.ts";
+import type { TimelineReply } from "../wire/replies/run.ts";
 import { type AttemptEnd, endOf } from "./attempt-end.ts";
 import { Course } from "./course.ts";
 import { iso } from "./moment.ts";
@@ -108,7 +110,7 @@ function setRight(draft: Draft, heardAt: Instant, { durationMs }: Outcome): void
 /** When it began to take its worker's time. */
 export const beginOf = ({ startedAt, claimedAt }: TimelineAttempt): Instant => startedAt ?? claimedAt;
 
-export const timelineJson = (timeline: Timeline): object => ({
+export const timelineJson = (timeline: Timeline): TimelineReply => ({
   run: timeline.run,
   name: timeline.name,
   state: timeline.state,

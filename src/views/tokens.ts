@@ -1,20 +1,13 @@
 /** The tokens that were issued, without their secrets. */
+
 import type { Instant } from "../domain/time.ts";
+import type { TokenReply } from "../wire/replies/daemon.ts";
 import { type Line, paintAll, quiet, type Theme, table, toned } from "./line.ts";
 import { age } from "./moment.ts";
 import { momentOf } from "./workers.ts";
 
-export interface TokenRow {
-  readonly id: string;
-  readonly name: string;
-  readonly scope: string;
-  readonly created_at: string;
-  readonly expires_at?: string;
-  readonly revoked_at?: string;
-}
-
 export function tokensText(
-  tokens: readonly TokenRow[],
+  tokens: readonly TokenReply[],
   { columns, now }: { readonly columns: number; readonly now: Instant },
   theme: Theme,
 ): string[] {
@@ -29,7 +22,7 @@ export function tokensText(
   return paintAll(lines, theme, columns);
 }
 
-function fateOf({ expires_at, revoked_at }: Pick<TokenRow, "expires_at" | "revoked_at">, now: Instant) {
+function fateOf({ expires_at, revoked_at }: Pick<TokenReply, "expires_at" | "revoked_at">, now: Instant) {
   if (revoked_at !== undefined) return toned("warn", "revoked");
   if (expires_at === undefined) return quiet("does not expire");
   const end = momentOf(expires_at);

@@ -1,10 +1,12 @@
 /** Why something waits, in words: a phrase for lists, a sentence for one task, and an object for programs. */
+
 import type { Holder, RateShortage, Shortage, Some, TaskGlimpse, Wait, WaitReason } from "../domain/explanation.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import { formatBytes } from "../domain/size.ts";
 import type { ParkReason } from "../domain/task.ts";
 import { between, formatDuration, type Instant } from "../domain/time.ts";
 import { unreachable } from "../std/invariant.ts";
+import type { GlimpseReply, WaitReply } from "../wire/replies/wait.ts";
 import { age, iso, plural } from "./moment.ts";
 import { outcomeJson } from "./outcome.ts";
 
@@ -187,7 +189,7 @@ export function amount(name: string, value: number): string {
 }
 
 /** For programs: the reason code and its evidence. */
-export function waitJson(wait: Wait): { readonly reason: WaitReason; readonly [evidence: string]: unknown } {
+export function waitJson(wait: Wait): WaitReply {
   switch (wait.reason) {
     case "needs":
       return {
@@ -218,8 +220,10 @@ export function waitJson(wait: Wait): { readonly reason: WaitReason; readonly [e
       return { reason: wait.reason, why: wait.why, since: iso(wait.since) };
     case "paused":
       return { reason: wait.reason, ...wait.asked };
-    case "breaker-open":
-      return { ...wait, ...(wait.until !== undefined && { until: iso(wait.until) }) };
+    case "breaker-open": {
+      const { until, ...rest } = wait;
+      return { ...rest, ...(until !== undefined && { until: iso(until) }) };
+    }
     case "rate-limited":
       return {
         reason: wait.reason,
@@ -235,13 +239,13 @@ export function waitJson(wait: Wait): { readonly reason: WaitReason; readonly [e
   }
 }
 
-const shortageJson = ({ holders, ...rest }: Shortage): object => ({
+const shortageJson = ({ holders, ...rest }: Shortage) => ({
   ...rest,
   holders: holders.first.map(({ amount: taken, ...holder }) => ({ ...glimpseJson(holder), amount: taken })),
   holders_total: holders.total,
 });
 
-export const glimpseJson = ({ since, ...rest }: TaskGlimpse): object => ({
+export const glimpseJson = ({ since, ...rest }: TaskGlimpse): GlimpseReply => ({
   ...rest,
   ...(since !== undefined && { since: iso(since) }),
 });

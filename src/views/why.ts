@@ -1,9 +1,11 @@
 /** Why a task is where it is: a sentence, the numbers behind it, and what to do about it. */
+
 import type { Explanation, Gate, Unblock } from "../domain/explanation.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import type { StopReason } from "../domain/task.ts";
 import { between, formatDuration, type Instant, millis } from "../domain/time.ts";
 import { unreachable } from "../std/invariant.ts";
+import type { WhyReply } from "../wire/replies/why.ts";
 import { type Line, lineWidth, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
 import { age, iso, plural, timeOfDay } from "./moment.ts";
 import { commandLines } from "./next.ts";
@@ -297,7 +299,7 @@ function nextCommands(explanation: Explanation, leavesLog: WhyOptions["leavesLog
 }
 
 /** For programs: every number. */
-export function whyJson(explanation: Explanation): object {
+export function whyJson(explanation: Explanation): WhyReply {
   const { run, task, title, at, state, since, attempt, failures, attemptsMax, priority } = explanation;
   const { rank, rankUnit, estimate, position, wait, roots, gates, unblock, holding } = explanation;
   const { outcome, failReason, cancelled, because } = explanation;

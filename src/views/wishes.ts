@@ -1,6 +1,7 @@
 /** What people asked for while nobody was there to do it: it is kept, and counts as soon as the run is resumed. */
 import type { KeptWish } from "../domain/explanation.ts";
 import type { Instant } from "../domain/time.ts";
+import type { WishReply } from "../wire/replies/why.ts";
 import { type Line, quiet, strong, table, toned } from "./line.ts";
 import { age, iso } from "./moment.ts";
 import { askedJson } from "./system-events.ts";
@@ -22,7 +23,7 @@ export function wishLines(wishes: readonly KeptWish[], now: Instant, width: numb
   return [title, ...table(rows, { columns: [{ shrinkTo: 16 }, { shrinkTo: 16 }, {}], width })];
 }
 
-export const wishJson = ({ kind, task, asked, at }: KeptWish): object => ({
+export const wishJson = ({ kind, task, asked, at }: KeptWish): WishReply => ({
   kind,
   ...(task !== undefined && { task }),
   ...askedJson(asked),

@@ -1,34 +1,17 @@
 /** Who works: this machine's own workers and the sessions that came by themselves, what each has, and what is on hold. */
+
 import { type Instant, instant } from "../domain/time.ts";
+import type { DrainReply, PauseReply } from "../wire/replies/control.ts";
+import type { SessionReply, WorkerReply } from "../wire/replies/session.ts";
 import { type Line, paintSections, quiet, strong, type Theme, type Tone, table, toned } from "./line.ts";
 import { age, grouped, plural } from "./moment.ts";
 
-/** Times are ISO 8601, as a daemon answers them. */
-export interface WorkerRow {
-  readonly worker: string;
-  readonly kind: "local" | "session";
-  readonly pool: string;
-  readonly state: string;
-  readonly run?: string;
-  readonly task?: string;
-  readonly since?: string;
-  readonly agent?: string;
-  readonly seen_at?: string;
-}
-
-export interface PauseRow {
-  readonly of: "scheduler" | "pool" | "run" | "task";
-  readonly pool?: string;
-  readonly run?: string;
-  readonly task?: string;
-  readonly by: string;
-  readonly why?: string;
-  readonly at: string;
-}
+/** A worker as it is listed; of a session, also what it says of itself. */
+export type WorkerRow = WorkerReply & Partial<Pick<SessionReply, "agent" | "seen_at">>;
 
 export interface WorkersInput {
   readonly workers: readonly WorkerRow[];
-  readonly paused: readonly PauseRow[];
+  readonly paused: readonly PauseReply[];
   readonly now: Instant;
 }
 
@@ -73,7 +56,7 @@ const SIGNS: Readonly<Record<string, { readonly sign: string; readonly tone: Ton
 };
 
 /** What is on hold, each with who asked for it and why. */
-export function pauseLines(paused: readonly PauseRow[], now: Instant, width: number): Line[] {
+export function pauseLines(paused: readonly PauseReply[], now: Instant, width: number): Line[] {
   if (paused.length === 0) return [];
   const rows = paused.map((pause): Line[] => [
     [toned("warn", "‖"), " ", pausedWhat(pause)],
@@ -83,7 +66,7 @@ export function pauseLines(paused: readonly PauseRow[], now: Instant, width: num
   return [[strong("On hold")], ...table(rows, { columns: [{ shrinkTo: 16 }, { shrinkTo: 16 }, {}], width })];
 }
 
-export function pausedWhat({ of, pool, run, task }: Pick<PauseRow, "of" | "pool" | "run" | "task">): string {
+export function pausedWhat({ of, pool, run, task }: Pick<PauseReply, "of" | "pool" | "run" | "task">): string {
   switch (of) {
     case "scheduler":
       return "everything";
@@ -97,14 +80,8 @@ export function pausedWhat({ of, pool, run, task }: Pick<PauseRow, "of" | "pool"
 }
 
 /** What has not been handed back. */
-export interface Remaining {
-  readonly run: string;
-  readonly task: string;
-  readonly worker: string;
-}
-
 export function remainingText(
-  remaining: readonly Remaining[],
+  remaining: DrainReply["remaining"],
   { columns }: { readonly columns: number },
   theme: Theme,
 ): string[] {

@@ -1,6 +1,7 @@
 /** The typed client of a daemon: its methods are those of the `Service`, so whoever is written for one takes the other. */
 import { type Clock, systemClock } from "../effects/clock.ts";
 import type { Fields } from "../std/schema-maps.ts";
+import type { EventReply, IssuedToken, TokenReply, Wake } from "./answers.ts";
 import { listen } from "./listen.ts";
 import type {
   BEAT,
@@ -24,7 +25,7 @@ import type {
 } from "./messages.ts";
 import type { Asking, Params, Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
-import type { Caller, EventReply, IssuedToken, Service, TokenReply, Wake } from "./service.ts";
+import type { Caller, Service } from "./service.ts";
 import { openTransport, type Where } from "./transport.ts";
 
 /** A state directory, the path of a socket, or an address with a token. */

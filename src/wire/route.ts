@@ -1,12 +1,8 @@
 /** What a route is: how it is asked for, who may, what it takes and what it answers. The table of them is `routes.ts`. */
 import type { Infer, Schema } from "../std/schema.ts";
 import { type Fields, type ObjectSchema, object, type Read } from "../std/schema-maps.ts";
+import type { Scope } from "./scope.ts";
 import type { Caller, Service, Tokens } from "./service.ts";
-
-/** What a token may do; each includes those before it. `work`: claim and report. `admin`: say what runs on this machine, and the rest. */
-export const SCOPES = ["read", "work", "admin"] as const;
-export type Scope = (typeof SCOPES)[number];
-export const allows = (has: Scope, needs: Scope): boolean => SCOPES.indexOf(has) >= SCOPES.indexOf(needs);
 
 export const METHODS = ["GET", "POST", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
@@ -30,7 +26,7 @@ interface Description<Path extends string, F extends Fields, A> {
   readonly answers: string;
   /** The body of a POST, the query of a GET. */
   readonly request?: ObjectSchema<F>;
-  /** The shape of the answer. Absent where it is what a command prints with `--json`, and where nothing is answered. */
+  /** The shape of the answer. Absent where nothing is answered. */
   readonly answer?: Schema<A>;
   /** The request has a `waitMs`, and the answer may take that long. */
   readonly waits?: boolean;

@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import type { Grant } from "../../src/wire/answers.ts";
 import { type Client, connect } from "../../src/wire/client.ts";
-import type { Grant } from "../../src/wire/service.ts";
 import { answers, serveIn, stop, submitted } from "../rig/daemon.ts";
 import { jsonLines, lastJson, openPlace, type Place, until } from "../rig/rota.ts";
 import {

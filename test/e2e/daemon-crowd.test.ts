@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import type { EventReply, Grant } from "../../src/wire/answers.ts";
 import type { Client } from "../../src/wire/client.ts";
 import { connect } from "../../src/wire/client.ts";
-import type { EventReply, Grant } from "../../src/wire/service.ts";
 import { serveIn, stop, submitted } from "../rig/daemon.ts";
 import { openPlace, until } from "../rig/rota.ts";
 
@@ -74,7 +74,7 @@ test(`${SESSIONS} sessions do ${TASKS} tasks, each exactly once, with one winner
   expect(await client.await("last", 10_000)).toMatchObject({ outcome: "succeeded" });
 
   const events = await allEvents(client);
-  const ends = events.filter(({ kind }) => kind === "succeeded").map(({ task }) => task);
+  const ends = events.flatMap((event) => (event.kind === "succeeded" ? [event.task] : []));
   expect(ends.length).toBe(TASKS);
   expect(new Set(ends).size).toBe(TASKS);
   expect(events.filter(({ kind }) => kind === "claimed").length).toBe(claims.length);
@@ -139,8 +139,8 @@ test("a session that is stopped past its deadline and goes on has nothing accept
   expect(await client.complete(proofOf(grant as Grant))).toMatchObject({ state: "succeeded", repeated: false });
 
   const kinds = (await allEvents(client))
-    .filter(({ task, kind }) => task === "a" && kind !== "waiting")
-    .map(({ kind, fence }) => [kind, fence]);
+    .filter((event) => "task" in event && event.task === "a" && event.kind !== "waiting")
+    .map((event) => [event.kind, "fence" in event ? event.fence : undefined]);
   expect(kinds).toEqual([
     ["claimed", 1],
     ["expired", 1],
@@ -184,9 +184,7 @@ test(`R6: of ${ZOMBIES} sessions that are stopped past their deadlines at once, 
   expect(zombies.map(({ lines }) => lines()[2])).toEqual(zombies.map(() => ({ refused: "LEASE_LOST" })));
 
   const events = await allEvents(client);
-  const ends = events
-    .filter(({ kind }) => kind === "succeeded")
-    .map(({ task, fence }) => `${String(task)}#${String(fence)}`);
+  const ends = events.flatMap((event) => (event.kind === "succeeded" ? [`${event.task}#${event.fence}`] : []));
   expect(ends.sort()).toEqual(grants.map(({ task, fence }) => `${task}#${fence}`).sort());
   await stop(served);
   expect((await place.rota(["doctor", "--state", "state"])).code).toBe(0);

@@ -2,11 +2,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { EventReply, Grant } from "../../src/wire/answers.ts";
 import type { Client } from "../../src/wire/client.ts";
-import type { EventReply, Grant } from "../../src/wire/service.ts";
 import { killHard, serveIn, stop, submitted } from "../rig/daemon.ts";
 import { expectLawsKept } from "../rig/laws-kept.ts";
 import { openPlace, type Place, processesWith, until } from "../rig/rota.ts";
+
+const startsRunning = (event: EventReply): boolean => event.kind === "started" && event.task === "running";
 
 /** Everybody waits a little longer than the daemon is away. */
 const SETTINGS = { ROTA_LEASE_TTL: "20s", ROTA_OFFER_TTL: "10m", ROTA_WAKE_INTERVAL: "1h" };
@@ -62,9 +64,7 @@ async function arrange(client: Client, place: Place): Promise<Readonly<Record<"c
   expect(await client.wake("l1", 5_000)).toMatchObject({ task: "offered" });
   // The process says so at once, the daemon a moment later, and what it says is on the disk a moment after that.
   await until("the local task runs", () => existsSync(join(place.dir, "running.log")));
-  await until("that is written down", async () =>
-    (await client.events({ limit: 10_000 })).some(({ kind, task }) => kind === "started" && task === "running"),
-  );
+  await until("that is written down", async () => (await client.events({ limit: 10_000 })).some(startsRunning));
   return { claimed, worked };
 }
 
@@ -126,9 +126,7 @@ async function expectGoesOn(
   // Parked is never a dead end.
   await client.requeue({ run: "last", task: "parked" });
   expect((await statesOf(client))["parked"]?.state).toBe("ready");
-  const starts = (await client.events({ limit: 10_000 })).filter(
-    ({ kind, task }: EventReply) => kind === "started" && task === "running",
-  );
+  const starts = (await client.events({ limit: 10_000 })).filter(startsRunning);
   expect(starts).toHaveLength(1);
 }
 

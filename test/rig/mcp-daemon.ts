@@ -1,6 +1,9 @@
 /** A daemon that remembers what it was asked, as the MCP server sees one. */
+
 import type { ToolService } from "../../src/mcp/tool.ts";
-import type { Caller, Grant, LeaseReply, SessionReply } from "../../src/wire/service.ts";
+import type { Grant, LeaseReply, SessionReply } from "../../src/wire/answers.ts";
+import type { Caller } from "../../src/wire/service.ts";
+import { startedEvent, statusReply, whyReply } from "./replies.ts";
 
 export const TTL = 60_000;
 
@@ -97,13 +100,10 @@ export function fakeDaemon(overrides: Partial<ToolService> = {}): FakeDaemon {
     }),
     submit: async () => ({ run: "r1", tasks: 2, repeated: false }),
     runs: async () => [{ run: "r1", name: "release", state: "active", tasks: 2 }],
-    status: async (run) => ({ run, name: "release", state: "running", tasks: { total: 2, ready: 1, running: 1 } }),
-    why: async (run, task) => ({ run: run ?? "r1", task, state: "ready", reason: "capacity" }),
+    status: async (run = "r1") => statusReply({ run, tasks: { total: 2, ready: 1, running: 1 } }),
+    why: async (run = "r1", task) => whyReply({ run, task }),
     events: async ({ after, limit }) =>
-      Array.from({ length: Math.max(0, Math.min(limit, 200 - after)) }, (_, at) => ({
-        seq: after + at + 1,
-        kind: "started",
-      })),
+      Array.from({ length: Math.max(0, Math.min(limit, 200 - after)) }, (_, at) => startedEvent(after + at + 1)),
     join: async ({ session: id = "s1", agent }) => session({ session: id, agent }),
     beat: async (id) => session({ session: id }),
     leave: async () => undefined,

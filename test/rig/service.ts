@@ -1,5 +1,8 @@
 /** A daemon's service for tests of what stands before it: it writes down every call, and answers what the test says. */
-import type { Caller, EventReply, Grant, Service, SessionReply } from "../../src/wire/service.ts";
+
+import type { EventReply, Grant, SessionReply } from "../../src/wire/answers.ts";
+import type { Caller, Service } from "../../src/wire/service.ts";
+import { startedEvent, statusReply, whyReply } from "./replies.ts";
 
 export interface Asked {
   readonly method: string;
@@ -30,8 +33,8 @@ export const USUAL: { readonly [Name in keyof Service]: Awaited<ReturnType<Servi
   },
   submit: SUBMITTED,
   runs: [{ run: "r1", name: "release", state: "active", tasks: 2 }],
-  status: { run: "r1" },
-  why: { task: "build" },
+  status: statusReply(),
+  why: whyReply(),
   await: { run: "r1", outcome: "succeeded" },
   events: [],
   follow: undefined,
@@ -105,7 +108,7 @@ export class Ledger {
 
   add(count: number, more: object = {}): void {
     for (let no = 0; no < count; no++) {
-      const event = { seq: this.events.length + 1, kind: "started", ...more };
+      const event = { ...startedEvent(this.events.length + 1), ...more };
       this.events.push(event);
       for (const tell of this.followers) tell(event);
     }

@@ -9,8 +9,9 @@ import type { EventQuery } from "../../store/store.ts";
 import { eventJson } from "../../views/events.ts";
 import { statusJson, statusOf } from "../../views/status.ts";
 import { whyJson } from "../../views/why.ts";
+import type { EventReply, PauseReply, RunSummary, StatusReply, WorkerReply } from "../../wire/answers.ts";
 import type { EventsRequest } from "../../wire/messages.ts";
-import type { Caller, EventReply, PauseReply, RunSummary, Service, WorkerReply } from "../../wire/service.ts";
+import type { Caller, Service } from "../../wire/service.ts";
 import { explainTask, explainWaits, sessionGlimpses, type Waits } from "../explain-run.ts";
 import { findRun, isNewest, loadRun, mustFindTask, type Reader } from "../reader.ts";
 import { type Parts, runNamed, scopeReply } from "./parts.ts";
@@ -86,7 +87,7 @@ function readerOf({ scheduler, state }: LookParts): Reader {
   };
 }
 
-async function status({ scheduler, state }: LookParts, reader: Reader, name: string | undefined): Promise<unknown> {
+async function status({ scheduler, state }: LookParts, reader: Reader, name: string | undefined): Promise<StatusReply> {
   const { engine, clock } = scheduler;
   const row = await findRun(scheduler, name);
   const live = engine.world.run(row.no);

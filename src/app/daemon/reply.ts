@@ -4,7 +4,7 @@ import { type Held, isWorking } from "../../domain/task.ts";
 import { type Instant, later } from "../../domain/time.ts";
 import type { Granted } from "../../engine/desk.ts";
 import type { Heard } from "../../engine/session-reports.ts";
-import type { Grant, LeaseReply, Settled } from "../../wire/service.ts";
+import type { Grant, LeaseReply, Settled } from "../../wire/answers.ts";
 
 export const isoOf = (at: Instant): string => new Date(at).toISOString();
 

@@ -1,7 +1,8 @@
 /** A wake that got lost on its way is told again, and one that arrived is not. */
 import { describe, expect, test } from "vitest";
 import { CALLER, type Desk, openDesk } from "../../../test/rig/desk.ts";
-import type { Caller, Wake } from "../../wire/service.ts";
+import type { Wake } from "../../wire/answers.ts";
+import type { Caller } from "../../wire/service.ts";
 
 /** What a call that waits has been answered so far. */
 interface Heard {

@@ -3,8 +3,8 @@ import { UserError } from "../../domain/errors.ts";
 import { millis } from "../../domain/time.ts";
 import { sleep, systemClock } from "../../effects/clock.ts";
 import type { Random } from "../../effects/random.ts";
+import type { Grant } from "../../wire/answers.ts";
 import type { Client } from "../../wire/client.ts";
-import type { Grant } from "../../wire/service.ts";
 
 /** Ends that were acknowledged, as `run/task/claim`. */
 export type Acks = Map<string, true>;

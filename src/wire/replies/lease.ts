@@ -1,0 +1,52 @@
+/** What the holder of a lease is told. */
+import { PRIORITIES } from "../../domain/spec.ts";
+import { boolean, type Infer, oneOf, union } from "../../std/schema.ts";
+import { object } from "../../std/schema-maps.ts";
+import { count, names, texts, time, words } from "./words.ts";
+
+/** What a session is given: the task, what to do, and the proof that it may report on it. */
+export const GRANT = object({
+  run: words(),
+  task: words(),
+  attempt: count(),
+  fence: count(),
+  token: words().describe("Proves that the lease is one's own. Keep it."),
+  deadline: time(),
+  ttl_ms: count(),
+  title: words().optional(),
+  priority: oneOf(PRIORITIES),
+  command: union(words(), names()).optional(),
+  prompt: words().optional(),
+  directory: words(),
+  env: texts(),
+  reads: names(),
+  writes: names(),
+  labels: texts(),
+});
+export type Grant = Infer<typeof GRANT>;
+
+/** The lease after a report that did not end it. */
+export const LEASE = object({
+  run: words(),
+  task: words(),
+  fence: count(),
+  deadline: time(),
+  stop: object({
+    kind: words(),
+    why: words().optional(),
+    by: time().optional().describe("When it is ended, where that is not the deadline of the lease."),
+  })
+    .optional()
+    .describe("It should end: wind down and report."),
+});
+export type LeaseReply = Infer<typeof LEASE>;
+
+/** What a report that ended a lease has led to. */
+export const SETTLED = object({
+  run: words(),
+  task: words(),
+  fence: count(),
+  state: words().describe("The state of the task afterwards: `ready` when it will be tried again."),
+  repeated: boolean().describe("The same report had been taken before; nothing changed."),
+});
+export type Settled = Infer<typeof SETTLED>;
