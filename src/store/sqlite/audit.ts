@@ -1,5 +1,5 @@
 /** Looks every row over: writes the sums where there were none, and says which rows are not what was written. */
-import type { DatabaseSync } from "node:sqlite";
+import type { Database } from "./platform.ts";
 import type { Row } from "./read.ts";
 import { COUNTED, type Counted, type Seal, sealSum, WHOLE_LEDGER } from "./seals.ts";
 import { sumOf, TABLES, type Table, type Value } from "./sums.ts";
@@ -36,7 +36,7 @@ const COLUMNS: Readonly<Record<Table, Columns>> = {
 };
 
 /** Writes the sums and the seals of everything that is there: for a file from before there were any. */
-export function sealEverything(db: DatabaseSync): void {
+export function sealEverything(db: Database): void {
   for (const table of tablesIn(db)) {
     const { key } = COLUMNS[table];
     const update = db.prepare(`update ${table} set sum = ? where ${key.map((name) => `${name} = ?`).join(" and ")}`);
@@ -51,7 +51,7 @@ export function sealEverything(db: DatabaseSync): void {
 }
 
 /** Everything that is not as it was written, in sentences, at most so many. */
-export function* audit(db: DatabaseSync): Generator<string> {
+export function* audit(db: Database): Generator<string> {
   for (const table of tablesIn(db)) {
     for (const row of rowsOf(db, table)) {
       if (row["sum"] !== sumOfRow(table, row)) yield `${table} ${nameOf(table, row)} is not what was written`;
@@ -60,7 +60,7 @@ export function* audit(db: DatabaseSync): Generator<string> {
   yield* auditSeals(db);
 }
 
-function* auditSeals(db: DatabaseSync): Generator<string> {
+function* auditSeals(db: Database): Generator<string> {
   const needed = new Map(sealsNeeded(db).map((seal) => [seal.run, seal]));
   for (const row of rowsOf(db, "seal")) {
     const kept = row as unknown as Seal;
@@ -89,7 +89,7 @@ function* auditSeals(db: DatabaseSync): Generator<string> {
 }
 
 /** Every position is that of an event which is there, or of one that was forgotten. */
-function* auditPositions(db: DatabaseSync, last: number): Generator<string> {
+function* auditPositions(db: Database, last: number): Generator<string> {
   const events = numberOf(db, `select coalesce(sum(last - first + 1), 0) as n from ${ledgerIn(db)}`);
   const forgotten = isIn(db, "forgotten")
     ? numberOf(db, "select coalesce(sum(last - first + 1), 0) as n from forgotten")
@@ -99,18 +99,18 @@ function* auditPositions(db: DatabaseSync, last: number): Generator<string> {
   if (forgotten > 0 && numberOf(db, bothIn(db)) > 0) yield "events of the ledger that were forgotten are there";
 }
 
-const bothIn = (db: DatabaseSync): string =>
+const bothIn = (db: Database): string =>
   `select count(*) as n from forgotten join ${ledgerIn(db)} as kept on kept.first <= forgotten.last and kept.last >= forgotten.first`;
 
 /** Which events there are of which run, from where to where; before there were pages, each by itself. */
-const ledgerIn = (db: DatabaseSync): string =>
+const ledgerIn = (db: Database): string =>
   isIn(db, "page") ? "page" : "(select seq as first, seq as last, run from ledger)";
 
-const numberOf = (db: DatabaseSync, query: string): number => (db.prepare(query).get() as { n: number }).n;
+const numberOf = (db: Database, query: string): number => (db.prepare(query).get() as { n: number }).n;
 
 /** Who only reads may meet a file from before all of them were there. */
-const tablesIn = (db: DatabaseSync): readonly Table[] => TABLES.filter((table) => isIn(db, table));
-const isIn = (db: DatabaseSync, table: Table): boolean =>
+const tablesIn = (db: Database): readonly Table[] => TABLES.filter((table) => isIn(db, table));
+const isIn = (db: Database, table: Table): boolean =>
   db.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table) !== undefined;
 
 interface Planned {
@@ -123,7 +123,7 @@ const PLANNED = `
 
 const tableOf = (run: number): string => Object.entries(COUNTED).find(([, no]) => no === run)?.[0] ?? "";
 
-function sealsNeeded(db: DatabaseSync): readonly Seal[] {
+function sealsNeeded(db: Database): readonly Seal[] {
   const seals = db
     .prepare(
       `select run, min(first) as first, max(last) as last,
@@ -142,14 +142,14 @@ function sealsNeeded(db: DatabaseSync): readonly Seal[] {
   return [...counted, ...seals, { run: WHOLE_LEDGER, first: 0, last: lastIn(db), versions: 0 }];
 }
 
-function lastIn(db: DatabaseSync): number {
+function lastIn(db: Database): number {
   const last = numberOf(db, `select coalesce(max(last), 0) as n from ${ledgerIn(db)}`);
   return isIn(db, "forgotten")
     ? Math.max(last, numberOf(db, "select coalesce(max(last), 0) as n from forgotten"))
     : last;
 }
 
-function rowsOf(db: DatabaseSync, table: Table): IterableIterator<Row> {
+function rowsOf(db: Database, table: Table): IterableIterator<Row> {
   const { key, values } = COLUMNS[table];
   const names = [...new Set([...key, ...values, "sum"])];
   return db.prepare(`select ${names.join(", ")} from ${table}`).iterate() as IterableIterator<Row>;

@@ -1,13 +1,12 @@
 /** Opens the database, as safe as was asked for and with the schema this version knows. */
-import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import type { Clock } from "../../effects/clock.ts";
 import { layBlank } from "./blank.ts";
 import { asUserError } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
+import { type Database, type Platform, REAL } from "./platform.ts";
 import { damaged } from "./sums.ts";
 
 /** `full`: a commit is on the disk before it is answered. `normal`: about a second later, so that a power cut may lose the last ones, never mix them up. */
@@ -35,6 +34,8 @@ export interface SqliteOptions {
   readonly readOnly?: boolean;
   /** What a new database is a copy of. */
   readonly blank?: URL;
+  /** Of a simulation. Large batches are then written here, too, because a thread would not know of it. */
+  readonly platform?: Platform;
 }
 
 const BUSY_MS = 5_000;
@@ -49,18 +50,19 @@ const LOG_BYTES_MAX = 32 * 2 ** 20;
 
 export function connect(
   file: string,
-  { durability = "full", readOnly = false, blank }: SqliteOptions = {},
-): DatabaseSync {
+  { durability = "full", readOnly = false, blank, platform = REAL }: SqliteOptions = {},
+): Database {
   // Before anybody has it open: whoever closes it last brings what can be read into the database, and takes the rest away. Where
   // commits are not synced one by one, a power cut may leave any of the last ones behind.
-  const broken = readOnly || durability === "normal" || file === ":memory:" ? undefined : brokenLog(file);
+  const broken =
+    readOnly || durability === "normal" || file === ":memory:" ? undefined : brokenLog(platform.files, file);
   if (broken !== undefined) throw asUserError(damaged(broken), file);
-  if (!readOnly) makePlace(file, blank);
-  const db = openDatabase(file, readOnly);
+  if (!readOnly) makePlace(platform, file, blank);
+  const db = openDatabase(platform, file, readOnly);
   try {
     if (readOnly) db.exec(`pragma busy_timeout = ${BUSY_MS}`);
     else {
-      if (file !== ":memory:") chmodSync(file, 0o600);
+      if (file !== ":memory:") platform.files.makePrivate(file);
       prepareToWrite(db, durability);
       migrate(db, file);
     }
@@ -73,8 +75,8 @@ export function connect(
 }
 
 /** One more connection of a program that has the file open already. */
-export function connectBeside(file: string, durability: Durability): DatabaseSync {
-  const db = openDatabase(file, false);
+export function connectBeside(file: string, durability: Durability): Database {
+  const db = openDatabase(REAL, file, false);
   try {
     prepareToWrite(db, durability);
     return db;
@@ -84,7 +86,7 @@ export function connectBeside(file: string, durability: Durability): DatabaseSyn
   }
 }
 
-function prepareToWrite(db: DatabaseSync, durability: Durability): void {
+function prepareToWrite(db: Database, durability: Durability): void {
   db.exec(`pragma busy_timeout = ${BUSY_MS}`);
   db.exec("pragma journal_mode = wal");
   db.exec(`pragma synchronous = ${durability === "full" ? "full" : "normal"}`);
@@ -93,19 +95,19 @@ function prepareToWrite(db: DatabaseSync, durability: Durability): void {
 }
 
 /** A folder for it, and in it a new one where there is none. */
-function makePlace(file: string, blank: URL | undefined): void {
+function makePlace({ files }: Platform, file: string, blank: URL | undefined): void {
   if (file === ":memory:") return;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    files.makeFolder(dirname(file));
   } catch (error) {
     throw asUserError(error, file);
   }
   layBlank(file, blank);
 }
 
-function openDatabase(file: string, readOnly: boolean): DatabaseSync {
+function openDatabase(platform: Platform, file: string, readOnly: boolean): Database {
   try {
-    return new DatabaseSync(file, { readOnly, enableForeignKeyConstraints: false });
+    return platform.open(file, { readOnly });
   } catch (error) {
     throw asUserError(error, file);
   }

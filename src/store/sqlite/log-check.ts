@@ -3,7 +3,7 @@
  * comes after it for never written: after a power cut that is right, but where something was changed in the middle, commits that were
  * answered would silently be gone. Each page carries the sum of all before it, so whether one was written after another can still be told.
  */
-import { readFileSync } from "node:fs";
+import type { Files } from "./platform.ts";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
@@ -11,18 +11,18 @@ const FRAME_HEADER_BYTES = 24;
 const MAGIC = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0x377f0682 : 0x377f0683;
 
 /** In a sentence, when commits that were answered can no longer be read. */
-export function brokenLog(database: string): string | undefined {
-  const lost = lostPages(database);
+export function brokenLog(files: Pick<Files, "read">, database: string): string | undefined {
+  const lost = lostPages(files, database);
   if (lost === 0) return undefined;
   return `${lost} pages of its log were written after one that is damaged. Put a backup back, or move ${database}-wal away to go on without them`;
 }
 
 /** How many pages there are after the first that is not what was written, of commits that came after its own. */
-function lostPages(database: string): number {
-  const seen = scan(database);
+function lostPages(files: Pick<Files, "read">, database: string): number {
+  const seen = scan(files, database);
   if (seen === undefined) return 0;
   // Somebody may be writing: what was not there yet when we came by is there when we come again.
-  const again = scan(database);
+  const again = scan(files, database);
   return again?.first === seen.first ? again.lost : 0;
 }
 
@@ -31,8 +31,8 @@ interface Break {
   readonly lost: number;
 }
 
-function scan(database: string): Break | undefined {
-  const bytes = read(`${database}-wal`);
+function scan(files: Pick<Files, "read">, database: string): Break | undefined {
+  const bytes = read(files, `${database}-wal`);
   const log = bytes && Log.of(bytes);
   if (log === undefined) return undefined;
   let first = 0;
@@ -115,9 +115,9 @@ class Log {
   }
 }
 
-function read(path: string): Buffer | undefined {
+function read(files: Pick<Files, "read">, path: string): Buffer | undefined {
   try {
-    return readFileSync(path);
+    return files.read(path);
   } catch {
     // There is none, or it cannot be read: SQLite will say so.
     return undefined;

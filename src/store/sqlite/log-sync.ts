@@ -4,9 +4,9 @@
  * with comes only when SQLite has synced what stood there to the database. That a new log has a name in its folder, SQLite sees to itself,
  * with the first commit. Nothing is synced while nothing is written.
  */
-import { closeSync, fdatasync, openSync } from "node:fs";
 import { type Instant, later, millis, seconds } from "../../domain/time.ts";
 import type { Clock, Timer } from "../../effects/clock.ts";
+import type { Files, OpenFile } from "./platform.ts";
 
 /** Of what was answered, a power cut takes about so much with it. Counted from the first commit that is not on the disk. */
 export const SYNC_WITHIN = seconds(1);
@@ -14,6 +14,7 @@ export const SYNC_WITHIN = seconds(1);
 const LATE_AFTER = millis(2 * SYNC_WITHIN);
 
 export interface LogSyncDeps {
+  readonly files: Pick<Files, "open">;
   readonly database: string;
   readonly clock: Pick<Clock, "now" | "at">;
   /** The disk did not take it, so that nothing more may be promised. It is not asked again: a second try may succeed although the first one has lost it. */
@@ -29,7 +30,7 @@ interface UnderWay {
 export class LogSync implements AsyncDisposable {
   readonly #deps: LogSyncDeps;
   /** Its own, and open before anything is written, so that whatever goes wrong with that is told here. SQLite never locks the log. */
-  #descriptor: number | undefined;
+  #log: OpenFile | undefined;
   /** When the first commit was written for which no sync has begun. */
   #since: Instant | undefined;
   #timer: Timer | undefined;
@@ -39,7 +40,7 @@ export class LogSync implements AsyncDisposable {
   /** SQLite has the database open, so that there is a log, and it stays the same file. */
   constructor(deps: LogSyncDeps) {
     this.#deps = deps;
-    this.#descriptor = openSync(`${deps.database}-wal`, "r+");
+    this.#log = deps.files.open(`${deps.database}-wal`);
   }
 
   /** To be called after every commit, whoever made it. */
@@ -59,8 +60,8 @@ export class LogSync implements AsyncDisposable {
       if (this.#underWay === undefined) this.#begin();
       await this.#underWay?.ended;
     }
-    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
-    this.#descriptor = undefined;
+    this.#log?.close();
+    this.#log = undefined;
   }
 
   #isLate({ since }: UnderWay): boolean {
@@ -86,7 +87,7 @@ export class LogSync implements AsyncDisposable {
 
   async #sync(): Promise<void> {
     try {
-      await dataSynced(this.#descriptor as number);
+      await this.#log?.sync();
     } catch (error) {
       this.#hasFailed = true;
       this.#deps.failed(error as Error);
@@ -96,9 +97,3 @@ export class LogSync implements AsyncDisposable {
     }
   }
 }
-
-/** By a thread of the platform's, so that everything else goes on. */
-const dataSynced = (descriptor: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    fdatasync(descriptor, (error) => (error === null ? resolve() : reject(error)));
-  });

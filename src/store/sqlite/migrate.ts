@@ -1,9 +1,9 @@
 /** Brings a database to the schema this version knows, one numbered step at a time, each whole or not at all. */
 import { readdirSync, readFileSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import { invariant } from "../../std/invariant.ts";
 import { sealEverything } from "./audit.ts";
+import type { Database } from "./platform.ts";
 import { PAGES_SINCE, SUMS_SINCE } from "./statements.ts";
 import { turnPages } from "./turn-pages.ts";
 
@@ -15,7 +15,7 @@ interface Migration {
 const FOLDER = new URL("./migrations/", import.meta.url);
 
 /** Forward only. A database that is ahead of this version is left alone. */
-export function migrate(db: DatabaseSync, file: string): void {
+export function migrate(db: Database, file: string): void {
   const known = readMigrations();
   refuseNewer(db, file);
   if (userVersion(db) === known.length) return;
@@ -37,7 +37,7 @@ export function migrate(db: DatabaseSync, file: string): void {
 }
 
 /** What a newer version wrote is not understood, so it is neither changed nor read. */
-export function refuseNewer(db: DatabaseSync, file: string): void {
+export function refuseNewer(db: Database, file: string): void {
   const newest = readMigrations().length;
   const version = userVersion(db);
   if (version <= newest) return;
@@ -45,7 +45,7 @@ export function refuseNewer(db: DatabaseSync, file: string): void {
 }
 
 /** Readers do not change the schema, so they ask which one they have met. */
-export const userVersion = (db: DatabaseSync): number =>
+export const userVersion = (db: Database): number =>
   Number((db.prepare("pragma user_version").get() as { user_version: number }).user_version);
 
 let migrations: readonly Migration[] | undefined;

@@ -6,6 +6,7 @@ import { type Entry, entriesAfter, missingIn, takeAway, whatToMove } from "./day
 import { isOfLaw, isOfPlace } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { merged } from "./merging.ts";
+import { REAL } from "./platform.ts";
 import type { Source, Target } from "./read.ts";
 import type { Sheet } from "./sheet.ts";
 import { damaged } from "./sums.ts";
@@ -42,7 +43,7 @@ export function closeBook(file: string, target: Target): void {
 
 /** For who only reads: what was answered is to be seen, also where its writer died before it was posted. */
 export function postBeside(file: string): void {
-  const broken = brokenLog(file);
+  const broken = brokenLog(REAL.files, file);
   if (broken !== undefined) throw damaged(broken);
   const db = connectBeside(file, "full");
   try {

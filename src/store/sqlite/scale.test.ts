@@ -10,6 +10,7 @@ import { type EventQuery, NOTHING } from "../store.ts";
 import { audit } from "./audit.ts";
 import { migrate, userVersion } from "./migrate.ts";
 import { mayHave, PAGE_MAX, type Page } from "./pages.ts";
+import type { Statement } from "./platform.ts";
 import type { Target } from "./read.ts";
 import { readEvents } from "./read-ledger.ts";
 import { sheetOf } from "./sheet.ts";
@@ -43,14 +44,14 @@ function withRuns(count: number): Opened {
 }
 
 /** How SQLite goes about it, in its own words. */
-const planOf = (db: DatabaseSync, statement: StatementSync): string =>
+const planOf = (db: DatabaseSync, statement: Statement): string =>
   db
-    .prepare(`explain query plan ${statement.sourceSQL}`)
+    .prepare(`explain query plan ${(statement as StatementSync).sourceSQL}`)
     .all()
     .map(({ detail }) => String(detail))
     .join("; ");
 
-function pagesOf({ sql: { ledger } }: Target): StatementSync {
+function pagesOf({ sql: { ledger } }: Target): Statement {
   if (ledger.pages === undefined) throw new Error("there are no pages");
   return ledger.pages;
 }

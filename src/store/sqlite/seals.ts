@@ -1,7 +1,8 @@
 /** What each run must have, and the ledger as a whole: figures that a row which is missing, or is an older one, does not add up to. */
-import type { StatementSync } from "node:sqlite";
+
 import { isRecorded } from "../../domain/event.ts";
 import type { Batch } from "../store.ts";
+import type { Statement } from "./platform.ts";
 import type { SealReading, Writing } from "./statements.ts";
 import { damaged, sumOf, verify } from "./sums.ts";
 
@@ -66,7 +67,7 @@ export function sealTable(reading: SealReading, writing: Writing, table: Counted
 }
 
 /** The sum of one row as it is now; nothing where there is none. */
-export const sumIn = (statement: StatementSync, key: string | number): number =>
+export const sumIn = (statement: Statement, key: string | number): number =>
   (statement.get(key) as { readonly sum: number } | undefined)?.sum ?? 0;
 
 /** How far a batch moves a seal. */

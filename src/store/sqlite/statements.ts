@@ -1,7 +1,8 @@
 /** Every statement the SQLite store runs, prepared once, named for what it does. */
-import type { DatabaseSync } from "node:sqlite";
+
 import { Inserts } from "./inserts.ts";
 import { PAGE_MAX } from "./pages.ts";
+import type { Database } from "./platform.ts";
 
 /** The schemas with which sessions, pauses and answers came, checksums, forgetting, pages, and the daybook. Who only reads may meet a file from before. */
 export const REGISTERS_SINCE = 2;
@@ -16,7 +17,7 @@ const forgottenIn = (schema: number): string =>
 
 export type Reading = ReturnType<typeof prepareReading>;
 
-export function prepareReading(db: DatabaseSync, schema: number) {
+export function prepareReading(db: Database, schema: number) {
   const sum = schema >= SUMS_SINCE ? "sum" : "null as sum";
   const run = `select no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, ${sum} from run`;
   return {
@@ -47,7 +48,7 @@ export function prepareReading(db: DatabaseSync, schema: number) {
 }
 
 /** Whatever was there before pages is one row an event. Both give no more than they are asked for, in order. */
-function prepareLedger(db: DatabaseSync, schema: number) {
+function prepareLedger(db: Database, schema: number) {
   if (schema >= PAGES_SINCE) {
     return {
       lastSeq: db.prepare("select coalesce((select last from page order by first desc limit 1), 0) as seq"),
@@ -70,7 +71,7 @@ function prepareLedger(db: DatabaseSync, schema: number) {
 export type RegisterReading = ReturnType<typeof prepareRegisters>;
 
 /** Of the tables that came with schema 2: sessions, what is on hold, and what callers' keys have led to. */
-export function prepareRegisters(db: DatabaseSync, schema: number) {
+export function prepareRegisters(db: Database, schema: number) {
   const sum = schema >= SUMS_SINCE ? "sum" : "null as sum";
   return {
     allSessions: db.prepare(`
@@ -83,7 +84,7 @@ export function prepareRegisters(db: DatabaseSync, schema: number) {
 export type SealReading = ReturnType<typeof prepareSeals>;
 
 /** Of the table that came with schema 3. */
-export const prepareSeals = (db: DatabaseSync, schema: number) => ({
+export const prepareSeals = (db: Database, schema: number) => ({
   readSeal: db.prepare("select run, first, last, versions, sum from seal where run = ?"),
   session: db.prepare("select coalesce(sum(sum), 0) as total from session"),
   pause: db.prepare("select coalesce(sum(sum), 0) as total from pause"),
@@ -96,7 +97,7 @@ export const prepareSeals = (db: DatabaseSync, schema: number) => ({
 
 export type Writing = ReturnType<typeof prepareWriting>;
 
-export function prepareWriting(db: DatabaseSync) {
+export function prepareWriting(db: Database) {
   return {
     writeOwnership: db.prepare("update ownership set epoch = ?, owner = ?, sum = ?"),
     writeBookmark: db.prepare("update daybook set book = ?, posted = ?, sum = ?"),
@@ -166,7 +167,7 @@ export function prepareWriting(db: DatabaseSync) {
 export type Forgetting = ReturnType<typeof prepareForgetting>;
 
 /** What is needed only when runs are forgotten, which is seldom. Runs are given as a list in JSON. */
-export function prepareForgetting(db: DatabaseSync) {
+export function prepareForgetting(db: Database) {
   const listed = "(select value from json_each(:runs))";
   return {
     forgettable: db.prepare(`

@@ -1,6 +1,4 @@
 /** The store in one SQLite file, with a daybook beside it. One writer, write-ahead log, everything of a turn in one entry or transaction. */
-import { realpathSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import { systemClock } from "../../effects/clock.ts";
 import { err, ok } from "../../std/result.ts";
@@ -16,6 +14,7 @@ import { brokenLog } from "./log-check.ts";
 import { LogRoom } from "./log-room.ts";
 import { LogSync } from "./log-sync.ts";
 import { userVersion } from "./migrate.ts";
+import { type Database, REAL } from "./platform.ts";
 import { closeBook, hasUnposted, postBeside, postFile } from "./posting.ts";
 import { pruneRuns } from "./prune.ts";
 import { readHistory, readOwner, readRequests, readRun, readRuns, type Source, type Target } from "./read.ts";
@@ -52,13 +51,13 @@ export function openSqliteStore(file: string, options: SqliteOptions = {}): Stor
   }
 }
 
-const sourceOn = (db: DatabaseSync, schema: number): Source => ({
+const sourceOn = (db: Database, schema: number): Source => ({
   sql: prepareReading(db, schema),
   seals: schema >= SUMS_SINCE ? prepareSeals(db, schema) : undefined,
 });
 
 interface Parts {
-  readonly db: DatabaseSync;
+  readonly db: Database;
   readonly file: string;
   readonly source: Source;
   readonly registers: Registers;
@@ -69,7 +68,8 @@ interface Parts {
 
 function storeOn({ db, file, source, registers, target, options }: Parts): Store {
   const inTransaction = transactions(db);
-  const { durability = "full", foldAfter = FOLD_AFTER } = options;
+  const { durability = "full", foldAfter = FOLD_AFTER, platform = REAL } = options;
+  const { files } = platform;
   let failure: Error | undefined;
   const broke = (failed: WriterFailure): void => {
     failure = errorOf(failed);
@@ -77,13 +77,14 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
   const writer = new Writer({ file, durability, foldAfter }, broke, options.aside);
   const isFile = file !== ":memory:";
   /** Where SQLite has its log, too, whatever the file is called here. */
-  const place = isFile ? realpathSync(file) : file;
-  const room = target === undefined || !isFile ? undefined : new LogRoom(db, file, foldAfter);
+  const place = isFile ? files.realpath(file) : file;
+  const room = target === undefined || !isFile ? undefined : new LogRoom(db, files, file, foldAfter);
   /** Where commits are not on the disk when they are answered. The process does not stay for it: closing brings everything there. */
   const log =
     target === undefined || !isFile || durability === "full"
       ? undefined
       : new LogSync({
+          files,
           database: place,
           clock: options.clock ?? systemClock({ keepsAlive: false }),
           failed: (error) => {
@@ -240,7 +241,8 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       throw told;
     });
   };
-  const goesAside = ({ size }: Sheet): boolean => target !== undefined && isFile && writer.takes(size);
+  const goesAside = ({ size }: Sheet): boolean =>
+    target !== undefined && isFile && platform === REAL && writer.takes(size);
   return {
     async acquire(owner, alive) {
       const acquired = await writing((all) => {
@@ -360,7 +362,7 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       return plainly(() => {
         const lines = db.prepare("pragma integrity_check").all();
         const broken = lines.map(({ integrity_check: line }) => String(line)).filter((line) => line !== "ok");
-        const log = isFile ? brokenLog(file) : undefined;
+        const log = isFile ? brokenLog(files, file) : undefined;
         if (log !== undefined) broken.push(log);
         if (broken.length > 0 || source.seals === undefined) return broken;
         return inTransaction(() => [...audit(db)], "deferred");

@@ -1,14 +1,15 @@
 /** Copies a ledger of one row an event into pages. */
-import type { DatabaseSync } from "node:sqlite";
+
 import { UserError } from "../../domain/errors.ts";
 import type { LedgerRow } from "../ledger.ts";
 import { type Page, Pager } from "./pages.ts";
+import type { Database } from "./platform.ts";
 import type { Row } from "./read.ts";
 import { fromOldRow } from "./read-ledger.ts";
 import { sumOf } from "./sums.ts";
 
 /** `summed`: the rows have checksums. An event that is not as it was written stays so, by itself on a page that nobody will believe. */
-export function turnPages(db: DatabaseSync, summed: boolean): void {
+export function turnPages(db: Database, summed: boolean): void {
   const insert = db.prepare("insert into page (first, last, run, events, sum) values (?, ?, ?, ?, ?)");
   const write = ({ first, last, run, events }: Page, isWhole = true): void => {
     const sum = sumOf("page", first, last, run, events);
