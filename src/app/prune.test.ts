@@ -1,10 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { owner, success, task } from "../../test/rig/builders.ts";
 import { freshDir, rota } from "../../test/rig/cli.ts";
-import { asOfSchema } from "../../test/rig/old-schema.ts";
 import { claimed, NOW, Scribe } from "../../test/rig/scribe.ts";
 import { runId, taskId } from "../domain/ids.ts";
 import { runNo } from "../domain/run.ts";
@@ -110,19 +108,6 @@ test("it is refused while somebody schedules, with what to do", async () => {
   expect(await idsIn(state)).toHaveLength(LAST);
   // To look is allowed.
   expect(await rota(["prune", "--dry-run", "--state", state.root])).toMatchObject({ code: 0 });
-});
-
-test("a daemon of an older version does not find its tables changed", async () => {
-  const state = await filled();
-  {
-    await using store = openSqliteStore(state.database);
-    await store.acquire({ ...owner("rota serve"), process: ownIdentity(), host: hostName() }, () => false);
-  }
-  const older = stateDir(freshDir());
-  asOfSchema(state.database, older.database, 3);
-  expect(await rota(["prune", "--state", older.root])).toMatchObject({ code: 2 });
-  using db = new DatabaseSync(older.database, { readOnly: true });
-  expect(db.prepare("pragma user_version").get()).toEqual({ user_version: 3 });
 });
 
 test("the command says what it did, or would do", async () => {

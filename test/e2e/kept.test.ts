@@ -1,8 +1,7 @@
 /** The built program starts from what the build has compiled, and without it where that is of no use. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { freshDir } from "../rig/cli.ts";
@@ -62,13 +61,4 @@ test("what a plan of processes does not need is not waited for", () => {
   // It is no ES module: what finds and links these would be waited for, too.
   expect([status, main, loaded.includes("NativeModule net")]).toEqual([0, join(CLI, "main.cjs"), true]);
   expect(loaded.filter((name) => /^NativeModule (crypto|worker_threads|http)$/.test(name))).toEqual([]);
-});
-
-test("the empty database that the build has made is of the newest schema", () => {
-  // Not where it lies: whoever opens it leaves something beside it.
-  const copy = join(freshDir(), "blank.db");
-  copyFileSync(join(DIST, "store/sqlite/blank.db"), copy);
-  using db = new DatabaseSync(copy, { readOnly: true });
-  const known = readdirSync(join(DIST, "store/sqlite/migrations")).length;
-  expect(db.prepare("pragma user_version").get()).toEqual({ user_version: known });
 });

@@ -174,8 +174,8 @@ export async function perform(
 }
 
 export const STEPS: readonly string[] = Array.from(steps(), ({ name }) => name);
-/** So many steps could be done by versions that forgot nothing. */
-export const STEPS_OF_OLD = STEPS.indexOf(PRUNE);
+/** So many steps come before anything is forgotten. */
+export const BEFORE_PRUNE = STEPS.indexOf(PRUNE);
 
 /** Everything a store says of itself, as one short text: the whole is too long to be shown when it differs. */
 export async function portrait(store: Store): Promise<string> {

@@ -2,10 +2,9 @@
 import { dirname } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import type { Clock } from "../../effects/clock.ts";
-import { layBlank } from "./blank.ts";
 import { asUserError } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
-import { migrate, refuseNewer } from "./migrate.ts";
+import { migrate, refuseForeign } from "./migrate.ts";
 import { type Database, type Platform, REAL } from "./platform.ts";
 import { damaged } from "./sums.ts";
 
@@ -28,12 +27,8 @@ export interface SqliteOptions {
   readonly clock?: Pick<Clock, "now" | "at">;
   /** Pages of log after which it is folded back into the database, as soon as nobody waits for anything. */
   readonly foldAfter?: number;
-  /** Commits after which a daybook is laid; 0: before the first. */
-  readonly daybookAfter?: number;
-  /** Readers change nothing, not even the schema; but what was entered in the daybook and is not in the tables, they post. */
+  /** Readers change nothing, not even the schema. */
   readonly readOnly?: boolean;
-  /** What a new database is a copy of. */
-  readonly blank?: URL;
   /** Of a simulation. Large batches are then written here, too, because a thread would not know of it. */
   readonly platform?: Platform;
 }
@@ -50,23 +45,24 @@ const LOG_BYTES_MAX = 32 * 2 ** 20;
 
 export function connect(
   file: string,
-  { durability = "full", readOnly = false, blank, platform = REAL }: SqliteOptions = {},
+  { durability = "full", readOnly = false, platform = REAL }: SqliteOptions = {},
 ): Database {
   // Before anybody has it open: whoever closes it last brings what can be read into the database, and takes the rest away. Where
   // commits are not synced one by one, a power cut may leave any of the last ones behind.
   const broken =
     readOnly || durability === "normal" || file === ":memory:" ? undefined : brokenLog(platform.files, file);
   if (broken !== undefined) throw asUserError(damaged(broken), file);
-  if (!readOnly) makePlace(platform, file, blank);
+  if (!readOnly) makePlace(platform, file);
   const db = openDatabase(platform, file, readOnly);
   try {
-    if (readOnly) db.exec(`pragma busy_timeout = ${BUSY_MS}`);
-    else {
-      if (file !== ":memory:") platform.files.makePrivate(file);
-      prepareToWrite(db, durability);
-      migrate(db, file);
-    }
-    refuseNewer(db, file);
+    db.exec(`pragma busy_timeout = ${BUSY_MS}`);
+    // Before it is looked into: its log is open to the same users as the file is.
+    if (!readOnly && file !== ":memory:") platform.files.makePrivate(file);
+    // Before anything in it is changed: even its kind of log would be.
+    refuseForeign(db, file);
+    if (readOnly) return db;
+    prepareToWrite(db, durability);
+    migrate(db, file);
     return db;
   } catch (error) {
     db.close();
@@ -78,6 +74,7 @@ export function connect(
 export function connectBeside(file: string, durability: Durability): Database {
   const db = openDatabase(REAL, file, false);
   try {
+    db.exec(`pragma busy_timeout = ${BUSY_MS}`);
     prepareToWrite(db, durability);
     return db;
   } catch (error) {
@@ -87,22 +84,19 @@ export function connectBeside(file: string, durability: Durability): Database {
 }
 
 function prepareToWrite(db: Database, durability: Durability): void {
-  db.exec(`pragma busy_timeout = ${BUSY_MS}`);
   db.exec("pragma journal_mode = wal");
   db.exec(`pragma synchronous = ${durability === "full" ? "full" : "normal"}`);
   db.exec(`pragma wal_autocheckpoint = ${FOLD_AT_ONCE}`);
   db.exec(`pragma journal_size_limit = ${LOG_BYTES_MAX}`);
 }
 
-/** A folder for it, and in it a new one where there is none. */
-function makePlace({ files }: Platform, file: string, blank: URL | undefined): void {
+function makePlace({ files }: Platform, file: string): void {
   if (file === ":memory:") return;
   try {
     files.makeFolder(dirname(file));
   } catch (error) {
     throw asUserError(error, file);
   }
-  layBlank(file, blank);
 }
 
 function openDatabase(platform: Platform, file: string, readOnly: boolean): Database {

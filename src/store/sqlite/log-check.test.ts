@@ -28,7 +28,7 @@ beforeAll(async () => {
   const file = join(root, "whole", "rota.db");
   // What is there from the beginning is not in the log any more.
   await openSqliteStore(file)[Symbol.asyncDispose]();
-  await using store = openSqliteStore(file, { daybookAfter: Number.POSITIVE_INFINITY });
+  await using store = openSqliteStore(file);
   const epoch = await acquired(store);
   const scribe = new Scribe();
   for (let no = 1; no <= COMMITS; no++) {

@@ -260,8 +260,7 @@ describe("closing", () => {
 });
 
 describe.each<[string, SqliteOptions]>([
-  ["with everything in its log", { durability: "full", daybookAfter: Number.POSITIVE_INFINITY }],
-  ["with a daybook", { durability: "full", daybookAfter: 0 }],
+  ["written here", { durability: "full" }],
   ["written by its thread", { durability: "full", aside: ALWAYS }],
 ])("where everything is on the disk before it is answered, %s", (_, options) => {
   test("nothing is left to be synced later", async () => {

@@ -16,7 +16,6 @@ const SEEDS = {
   run: 0x68e31d,
   task_spec: 0x1b56c4,
   task: 0x7feb35,
-  ledger: 0x3c6ef3,
   page: 0x2c1b3c,
   request: 0x2545f4,
   duration: 0x5851f4,
@@ -26,7 +25,6 @@ const SEEDS = {
   answer: 0x2743d1,
   seal: 0x19660d,
   forgotten: 0x3d4d51,
-  daybook: 0x45d9f3,
 } as const;
 export type Table = keyof typeof SEEDS;
 export const TABLES = Object.keys(SEEDS) as readonly Table[];

@@ -1,13 +1,13 @@
 /** A connection that is written through: its statements, and one transaction after the other. */
 
-import { userVersion } from "./migrate.ts";
 import type { Database } from "./platform.ts";
-import type { Target } from "./read.ts";
+import type { Source, Target } from "./read.ts";
 import { prepareReading, prepareSeals, prepareWriting } from "./statements.ts";
 
+export const sourceOn = (db: Database): Source => ({ sql: prepareReading(db), seals: prepareSeals(db) });
+
 export function targetOn(db: Database): Target {
-  const schema = userVersion(db);
-  return { sql: prepareReading(db, schema), seals: prepareSeals(db, schema), write: prepareWriting(db) };
+  return { ...sourceOn(db), write: prepareWriting(db) };
 }
 
 /** What `change` has written is kept, unless its result says otherwise. */
