@@ -27,8 +27,8 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
   run_finished: { meaning: "Every task has come to an end.", fields: ["outcome"] },
   claimed: {
     meaning:
-      "A worker was given the task, with a lease. `next` is a task of the same run that may be begun before its own claim is written down, as long as this one is held.",
-    fields: ["worker", "deadline", "next", "evidence"],
+      "A worker was given the task, with a lease.",
+    fields: ["worker", "deadline", "evidence"],
   },
   started: { meaning: "The attempt is running.", fields: ["pid"] },
   stopping: { meaning: "The attempt is about to be stopped.", fields: ["reason", "limit", "by", "why"] },
@@ -85,11 +85,6 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
   },
   resumed: { meaning: "What was paused goes on.", fields: ["of", "pool", "task", "by", "why"] },
   drained: { meaning: "A drain is over; so many tasks were still out.", fields: ["of", "pool", "task", "remaining"] },
-  voided: {
-    meaning:
-      "The scheduler died while another claim named this task as `next`: an attempt may have been begun that was never written down. It does not go on, and its number is not used again.",
-    fields: [],
-  },
   set_back: {
     meaning:
       "The clock of the scheduler that took the run up is behind what is known of the task, by so much. Since when it waits or runs, and a back-off, are counted from here.",

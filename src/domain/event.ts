@@ -99,8 +99,6 @@ export interface TaskClaimed extends OfTask {
   readonly key?: string;
   /** Goes into the lease row only: no event, log or view shows it. */
   readonly tokenHash: string;
-  /** Goes into the lease, too: who may be begun before that is written down. */
-  readonly next?: TaskNo;
 }
 export interface TaskStarted extends OfTask {
   readonly kind: "started";
@@ -199,10 +197,6 @@ export interface TaskWaiting extends OfTask {
   readonly kind: "waiting";
   readonly wait: Wait;
 }
-/** A claim of it may have been begun that nobody came to write down: its number, which is this attempt's, is not used again. */
-export interface TaskVoided extends OfTask {
-  readonly kind: "voided";
-}
 /** Whoever took it up has a clock that is behind what is known of it, by so much: since when it waits or runs is counted from here. */
 export interface TaskSetBack extends OfTask {
   readonly kind: "set_back";
@@ -279,7 +273,6 @@ export type TaskEvent =
   | TaskInherited
   | TaskInverted
   | TaskWaiting
-  | TaskVoided
   | TaskSetBack
   | LateReportRefused
   | TaskOffered

@@ -1,5 +1,4 @@
 /** The right to work on a task and to report on it. See README.md in this folder for why it is shaped this way. */
-import type { TaskNo } from "./graph.ts";
 import type { WorkerId } from "./ids.ts";
 import { type Instant, type Millis, seconds } from "./time.ts";
 
@@ -15,8 +14,6 @@ export interface Lease {
   readonly deadline: Instant;
   /** SHA-256 of the token the holder was given; the token itself is kept nowhere. */
   readonly tokenHash: string;
-  /** Another task of the same run, which may be begun as long as this lease is on record, before its own claim is written down. */
-  readonly next?: TaskNo;
 }
 
 /** A lease holds up to and including its deadline. */

@@ -96,10 +96,8 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
       if (event.attempt !== task.attempt + 1)
         broken(`${task.spec.id}: attempt ${event.attempt} follows ${task.attempt}`);
       task.attempt = event.attempt;
-      const { worker, deadline, tokenHash, next } = event;
-      const fence = event.attempt;
-      const lease =
-        next === undefined ? { worker, fence, deadline, tokenHash } : { worker, fence, deadline, tokenHash, next };
+      const { worker, deadline, tokenHash } = event;
+      const lease = { worker, fence: event.attempt, deadline, tokenHash };
       if (task.lane !== undefined) delete task.lane;
       nobodyHasToCome(task);
       return move(run, task, { state: "claimed", lease, since: event.at }, changes, event);
@@ -196,11 +194,6 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
       invariant(!isHeld(task.status) && !isTerminal(task.status.state), `${task.spec.id} is edited while it waits`);
       task.spec = { ...task.spec, ...event.changes };
       return stay(run, task, changes, event);
-    case "voided":
-      invariant(!isHeld(task.status), `${task.spec.id} is not held by anybody`);
-      invariant(event.attempt === task.attempt + 1, `${task.spec.id}: claim ${event.attempt} follows ${task.attempt}`);
-      task.attempt = event.attempt;
-      return;
     case "set_back":
       return countFromNow(run, task, event.at, changes, event);
     case "silent":

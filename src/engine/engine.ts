@@ -16,13 +16,12 @@ import type { Instant, Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import { restoreRun } from "../store/rows.ts";
 import type { PendingRequest, WorkingStore } from "../store/store.ts";
-import type { Begun } from "./attempts.ts";
 import { Cycle, type CycleDeps } from "./cycle.ts";
 import { type CycleView, cycleTurn } from "./cycle-turn.ts";
 import { Floor } from "./floor.ts";
 import type { FloorDeps, FloorOptions } from "./floor-setup.ts";
 import { Reception } from "./reception.ts";
-import { isWaiting, settleLoss, settleRequest, stopAttempt, type Turn, voidClaim } from "./settle.ts";
+import { settleLoss, settleRequest, stopAttempt, type Turn } from "./settle.ts";
 
 export interface EngineDeps extends Omit<FloorDeps, "options"> {
   readonly options: EngineOptions;
@@ -134,20 +133,6 @@ export class Engine {
     const taken: Taken[] = [];
     for (const no of nos) taken.push(await this.#takeUp(no));
     await this.#recallBreakers(taken);
-    // What was begun and cannot be gone on with must be gone before its task is given out again.
-    if (taken.every(({ begun }) => begun.length === 0)) return this.#admit(taken, []);
-    return this.#floor.gate.hold(async () => {
-      const ends: Promise<void>[] = [];
-      const runs = await this.#admit(taken, ends);
-      await Promise.all(ends);
-      // How they have ended may be known already. That is heard once they are claimed, and is saved before whoever knows it may forget it.
-      await this.#floor.durably(() => {});
-      return runs;
-    });
-  }
-
-  /** What is told to end is told so before its number is void: should we die, nobody would look for it any more. */
-  #admit(taken: readonly Taken[], ends: Promise<void>[]): Promise<readonly Run[]> {
     return this.#floor.durably((turn) => {
       // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
       for (const { run, history } of taken) {
@@ -156,11 +141,7 @@ export class Engine {
         this.#floor.pools.admit(run, history, turn.now);
         this.#floor.watch(run);
       }
-      for (const { run, lost, unwritten, begun } of taken) {
-        for (const task of lost) loseAtRestart(turn, run, task);
-        for (const each of begun) if (!this.#floor.handOut.takeOver(turn, each)) ends.push(each.end());
-        for (const task of unwritten) voidClaim(turn, run, task);
-      }
+      for (const { run, lost } of taken) for (const task of lost) loseAtRestart(turn, run, task);
       // Sessions keep what they hold. While nobody listened they could not say that they live, so they have a whole span to.
       this.#floor.forgive(turn);
       return taken.map(({ run }) => run);
@@ -173,11 +154,9 @@ export class Engine {
     const run = await this.#load(no);
     const held = run?.tasks.filter(isOurs) ?? [];
     if (run === undefined || held.length === 0) return;
-    const unwritten = inDoubt(run, held);
     this.world.runs.set(no, run);
     await this.#floor.durably((turn) => {
       for (const task of held) putBack(turn, run, task);
-      for (const task of unwritten) voidClaim(turn, run, task);
     });
     this.world.runs.delete(no);
   }
@@ -262,16 +241,9 @@ export class Engine {
     const history = await this.#floor.histories.of(run.manifest.name);
     this.world.runs.set(no, run);
     const held = run.tasks.filter(isOurs);
-    const unwritten = inDoubt(run, held);
     const lost: Task[] = [];
     for (const task of held) if (!(await this.#adopt(run, task))) lost.push(task);
-    const begun: Begun[] = [];
-    // How those that hold something have ended is heard before anything else is: nothing here waits for more than is known already.
-    for (const task of unwritten) {
-      const found = await this.#floor.attempts.begun(run, task);
-      if (found !== undefined) begun.push(found);
-    }
-    return { run, history, lost, unwritten, begun };
+    return { run, history, lost };
   }
 
   /** A service that was left alone is left alone still: how it went before is read from the ledger, in the order in which it went. */
@@ -343,24 +315,10 @@ interface Taken {
   readonly run: Run;
   readonly history: History;
   readonly lost: readonly Task[];
-  /** Of which something may have been begun that was never written down. */
-  readonly unwritten: readonly Task[];
-  /** And of which that is so. */
-  readonly begun: readonly Begun[];
 }
 
 /** Held by a process of this machine, which nobody but us looks after. What sessions hold is theirs. */
 const isOurs = ({ status, spec }: Task): boolean => isHeld(status) && poolOf(spec) === LOCAL_POOL;
-
-/** Those that may have been begun before their claim was written down: whoever has it in hand says so. */
-function inDoubt(run: Run, held: readonly Task[]): readonly Task[] {
-  const named = new Set<Task>();
-  for (const { status } of held) {
-    const next = isHeld(status) && status.lease.next !== undefined ? run.tasks[status.lease.next] : undefined;
-    if (next !== undefined && isWaiting(next)) named.add(next);
-  }
-  return [...named];
-}
 
 /** It was ended because something else is to run here: no fault of its own, and nothing that makes it suspicious. */
 function putBack(turn: Turn, run: Run, task: Task): void {

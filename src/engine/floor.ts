@@ -3,25 +3,24 @@
  * nothing runs of which the store does not know that it may. While the store is at work the next turns are taken already; what they bring is written together, when it is done.
  */
 import { Deadlines } from "../decide/deadlines.ts";
-import type { Dispatcher } from "../decide/dispatcher.ts";
+import type { Assignment, Dispatcher } from "../decide/dispatcher.ts";
 import { LookAhead } from "../decide/look-ahead.ts";
 import { Pools } from "../decide/pools.ts";
 import { PRESSURE_POLICY, pressureMode } from "../decide/pressure.ts";
 import { nextDeadline } from "../decide/timeouts.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
-import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
+import { HEARTBEAT_INTERVAL, LEASE_TTL, NO_TOKEN } from "../domain/lease.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";
 import { earliest, type Instant, instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import { type Change, World } from "../domain/world.ts";
-import { Attempts, type Live, type Report } from "./attempts.ts";
+import { Attempts, type Report } from "./attempts.ts";
 import { Desk } from "./desk.ts";
 import { Failure } from "./failure.ts";
 import { batchFor, type FloorDeps } from "./floor-setup.ts";
 import { Gate } from "./gate.ts";
-import { HandOut } from "./hand-out.ts";
 import { Histories } from "./histories.ts";
 import { Journal } from "./journal.ts";
 import { Leases } from "./leases.ts";
@@ -46,7 +45,6 @@ export class Floor {
   readonly world = new World();
   readonly pools: Pools;
   readonly attempts: Attempts;
-  readonly handOut: HandOut;
   readonly leases: Leases;
   readonly desk: Desk;
   readonly roll: Roll;
@@ -68,7 +66,6 @@ export class Floor {
   readonly #verdicts: Verdicts;
   readonly #failure = new Failure();
   #inbox: Input[] = [];
-  #isUnsettled = false;
   #ended: { readonly run: Run; readonly task: Task }[] = [];
   readonly gate = new Gate(() => this.#touchAll());
   /** There was more to give out than one turn does. */
@@ -97,16 +94,7 @@ export class Floor {
       executor: deps.executor,
       now: () => clock.now(),
       attemptOf: deps.attemptOf,
-      report: (...report) => this.take((turn) => this.#hear(turn, ...report), report[3].kind === "ended"),
-      ending: (live) => this.#hurry(live),
-    });
-    this.handOut = new HandOut({
-      dispatcher,
-      attempts: this.attempts,
-      outbox: this.#outbox,
-      ttl: this.#ttl,
-      gate: this.gate,
-      isEager: deps.executor.isEager ?? false,
+      report: (...report) => this.take((turn) => this.#hear(turn, ...report)),
     });
     const watch = (run: Run, task: Task) => this.#deadlines.watch(run, task);
     this.histories = new Histories(deps.store);
@@ -182,10 +170,9 @@ export class Floor {
     return this.#outbox.listen(listener);
   }
 
-  /** Has the next turn do something, by which it may change who goes next or not. */
-  take(input: Input, isUnsettling = true): void {
+  /** Has the next turn do something. */
+  take(input: Input): void {
     this.#inbox.push(input);
-    this.#isUnsettled ||= isUnsettling;
     this.#loop.schedule();
   }
 
@@ -254,23 +241,16 @@ export class Floor {
     return PRESSURE_POLICY[this.dispatcher.mode].timeoutFactor;
   }
 
-  /** Only where it is settled who goes next. */
-  #hurry(live: Live): void {
-    if (!this.#isUnsettled && this.gate.isOpen) this.#loop.aside(() => this.handOut.hurry(live));
-  }
-
   #hear(turn: Turn, run: Run, task: Task, fence: number, report: Report): void {
     settleReport(turn, run, task, fence, report);
-    if (report.kind === "ended") this.handOut.takeUp(turn, task, fence);
+    if (report.kind === "ended") this.attempts.heard(task, fence);
   }
 
   #observe(change: Change): void {
     this.pools.observe(change);
     this.#deadlines.observe(change);
-    const { run, task, from, to, cause } = change;
+    const { run, task, to } = change;
     this.#touched.add(run);
-    if (isHeld(from) && !isHeld(to)) this.handOut.ended(task);
-    if (cause.kind === "edited") this.handOut.changed(task);
     if (to.state === "failed" || to.state === "skipped" || to.state === "cancelled") this.#ended.push({ run, task });
   }
 
@@ -308,7 +288,7 @@ export class Floor {
   /** Everything this turn has to rule on, in a fixed order: the same inputs give the same events. */
   #decide(turn: Turn): void {
     const inbox = this.#inbox;
-    [this.#inbox, this.#isUnsettled] = [[], false];
+    this.#inbox = [];
     // Woken long after it should have been, and after the last turn: the machine has slept, or its clock was set forward.
     const expected = this.#due !== undefined && this.#due < this.#turnedAt ? this.#turnedAt : this.#due;
     if (expected !== undefined && turn.now > later(expected, SLEPT)) this.#lookout.forgive(turn);
@@ -319,7 +299,6 @@ export class Floor {
     this.#deadlines.due(turn.now, (run, task) => this.#lookout.look(turn, run, task));
     this.#settleEnds(turn);
     this.#hasMore = this.gate.isOpen && !this.#dispatch(turn);
-    this.handOut.settle();
     for (const run of this.#touched) this.#verdicts.judge(turn.now, run, !this.gate.isShut);
     this.#touched = new Set();
   }
@@ -328,7 +307,6 @@ export class Floor {
   #keep(turn: Turn): void {
     if (this.#keepAt !== undefined && turn.now < this.#keepAt) return;
     this.#keepAt = this.attempts.size === 0 ? undefined : later(turn.now, this.#heartbeat);
-    this.attempts.forgoAll();
     for (const { run, task } of this.attempts.current()) {
       if (!isHeld(task.status)) continue;
       const deadline = later(turn.now, this.#ttl);
@@ -372,10 +350,17 @@ export class Floor {
     for (let given = 0; given < this.#batchMax; given++) {
       const next = this.dispatcher.next(turn.now);
       if (next === undefined) return true;
-      this.handOut.claim(turn, next);
+      this.#claim(turn, next);
       this.#keepAt ??= later(turn.now, this.#heartbeat);
     }
     return false;
+  }
+
+  /** For a worker of this machine: its attempt starts once the claim is durable. */
+  #claim({ now, journal }: Turn, { run, task, worker, evidence }: Assignment): void {
+    const deadline = later(now, this.#ttl);
+    journal.ofTask(run, task, { kind: "claimed", worker, deadline, tokenHash: NO_TOKEN, evidence }, now);
+    this.#outbox.start(this.attempts.enter(run, task));
   }
 
   #mustCommit(now: Instant): boolean {

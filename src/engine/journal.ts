@@ -80,7 +80,7 @@ export class Journal {
     const recorded = news.kind !== "lease_renewed";
     const seq = this.#world.seq + (recorded ? 1 : 0);
     const version = task.version + (recorded ? 1 : 0);
-    const attempt = task.attempt + (news.kind === "claimed" || news.kind === "voided" ? 1 : 0);
+    const attempt = task.attempt + (news.kind === "claimed" ? 1 : 0);
     this.#add({ ...news, seq, at, run: run.no, task: task.no, version, attempt });
   }
 

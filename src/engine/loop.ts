@@ -35,11 +35,6 @@ export class Loop {
     });
   }
 
-  /** Does something that cannot wait for a turn, unless no more of these are taken. It goes wrong as one does. */
-  aside(what: () => void): void {
-    if (!this.#closed) this.#guarded(what);
-  }
-
   close(): void {
     this.#closed = true;
     this.#timer?.timer.cancel();

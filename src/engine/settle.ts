@@ -50,13 +50,6 @@ export function settleLoss(turn: Turn, run: Run, task: Task, holderIsDead: boole
   parkIfPoison(turn, run, task);
 }
 
-/** What may have been begun of the task's next claim is not gone on with: that number is not used any more. */
-export function voidClaim({ journal, now }: Pick<Turn, "journal" | "now">, run: Run, task: Task): void {
-  if (isWaiting(task)) journal.ofTask(run, task, { kind: "voided" }, now);
-}
-
-export const isWaiting = ({ status }: Task): boolean => !isHeld(status) && !isTerminal(status.state);
-
 export function parkIfPoison({ journal, now }: Pick<Turn, "journal" | "now">, run: Run, task: Task): void {
   if (task.status.state !== "ready" || task.expiries < EXPIRIES_MAX) return;
   journal.ofTask(run, task, { kind: "parked", reason: "poison" }, now);

@@ -63,7 +63,6 @@ interface Detail {
   readonly offer?: Offer;
   readonly starving?: Starving;
   readonly ignored?: number;
-  readonly next?: TaskNo;
 }
 
 export interface RunRow {
@@ -150,8 +149,7 @@ function statusOf(row: TaskRow): Status {
     case "running": {
       invariant(row.worker !== null && row.deadline !== null && row.tokenHash !== null, "a held row has its lease");
       const { worker, deadline, tokenHash } = row;
-      const next = detail?.next === undefined ? {} : { next: detail.next };
-      const lease = { worker: workerId(worker), fence: row.attempt, deadline, tokenHash, ...next };
+      const lease = { worker: workerId(worker), fence: row.attempt, deadline, tokenHash };
       const stopping = detail?.stopping === undefined ? {} : { stopping: detail.stopping };
       const process = detail?.process === undefined ? {} : { process: detail.process };
       return state === "claimed"
@@ -188,11 +186,10 @@ function detailOf({ status, offer, starving, ignored }: Task): Detail | null {
       return { ...(offer && { offer }), ...(starving && { starving }), ...(ignored && { ignored }) };
     case "claimed":
     case "running": {
-      const { stopping, lease } = status;
+      const { stopping } = status;
       const process = status.state === "running" ? status.process : undefined;
-      const { next } = lease;
-      if (process === undefined && stopping === undefined && next === undefined) return null;
-      return { ...(process && { process }), ...(stopping && { stopping }), ...(next !== undefined && { next }) };
+      if (process === undefined && stopping === undefined) return null;
+      return { ...(process && { process }), ...(stopping && { stopping }) };
     }
     case "succeeded":
       return { outcome: status.outcome };

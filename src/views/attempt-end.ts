@@ -39,7 +39,6 @@ export function endOf({ kind }: TaskEvent): AttemptEnd | undefined {
     case "priority_inherited":
     case "priority_inversion":
     case "waiting":
-    case "voided":
     case "set_back":
     case "late_report_refused":
     case "offered":

@@ -12,7 +12,7 @@ function everything(): Story {
   const process = { pid: 99, startTime: "1", bootId: "b" };
   const asked = { by: "ada", why: "enough" };
   return new Story({ a: {}, b: { needs: ["a"] }, gated: { gate: "Go?" }, poor: {}, lost: {} })
-    .claim("a", "local/1", "b")
+    .claim("a")
     .of("a", { kind: "started", process })
     .of("a", { kind: "lease_renewed", deadline: NOON })
     .pass(2)
@@ -30,7 +30,6 @@ function everything(): Story {
     })
     .skip("b", "a")
     .of("gated", { kind: "approved", asked: { by: "ada" } })
-    .of("gated", { kind: "voided" })
     .of("gated", { kind: "set_back", by: millis(105_000) })
     .claim("gated")
     .of("gated", { kind: "released", why: "the scheduler was restarted" })
@@ -66,26 +65,25 @@ test("for people every event is one line", () => {
        10  12:00:08  a                     failed: hard time-out, after 2 attempts
        11  12:00:08  b                     skipped, because a did not succeed
        12  12:00:08  gated                 approved, asked by ada
-       13  12:00:08  gated                 claim 1 is void: the scheduler died when it could have been begun
-       14  12:00:08  gated                 is counted from here: the clock is 1m45s behind
-       15  12:00:08  gated                 claimed by local/1 (attempt 2, waited 0s)
-       16  12:00:08  gated                 given back: the scheduler was restarted
-       17  12:00:08  gated                 claimed by local/1 (attempt 3, waited 0s)
-       18  12:00:08  gated                 started
-       19  12:00:08  gated                 succeeded in 0s
-       20  12:00:08  poor                  claimed by local/1 (attempt 1, waited 8s)
-       21  12:00:08  poor                  started
-       22  12:00:08  poor                  parked (attention: auth)
-       23  12:00:08  poor                  put back in the queue, asked by ada: enough
-       24  12:00:08  poor                  cancelled, asked by ada: enough
-       25  12:00:08  lost                  claimed by local/1 (attempt 1, waited 8s)
-       26  12:00:08  lost                  started
-       27  12:00:08  lost                  lost: the scheduler that ran it on local/1 died, and nobody took it over
-       28  12:00:08  release               stalled: 1 task cannot go on
-       29  12:00:08  release               taken up again
-       30  12:00:08  release               to be cancelled, asked by ada
-       31  12:00:08  lost                  cancelled, asked by ada
-       32  12:00:08  release               failed
+       13  12:00:08  gated                 is counted from here: the clock is 1m45s behind
+       14  12:00:08  gated                 claimed by local/1 (attempt 1, waited 0s)
+       15  12:00:08  gated                 given back: the scheduler was restarted
+       16  12:00:08  gated                 claimed by local/1 (attempt 2, waited 0s)
+       17  12:00:08  gated                 started
+       18  12:00:08  gated                 succeeded in 0s
+       19  12:00:08  poor                  claimed by local/1 (attempt 1, waited 8s)
+       20  12:00:08  poor                  started
+       21  12:00:08  poor                  parked (attention: auth)
+       22  12:00:08  poor                  put back in the queue, asked by ada: enough
+       23  12:00:08  poor                  cancelled, asked by ada: enough
+       24  12:00:08  lost                  claimed by local/1 (attempt 1, waited 8s)
+       25  12:00:08  lost                  started
+       26  12:00:08  lost                  lost: the scheduler that ran it on local/1 died, and nobody took it over
+       27  12:00:08  release               stalled: 1 task cannot go on
+       28  12:00:08  release               taken up again
+       29  12:00:08  release               to be cancelled, asked by ada
+       30  12:00:08  lost                  cancelled, asked by ada
+       31  12:00:08  release               failed
     "
   `);
 });
@@ -95,7 +93,7 @@ test("for programs every event is one object", () => {
   expect(`\n${events.map((event) => JSON.stringify(eventJson(event, run))).join("\n")}\n`).toMatchInlineSnapshot(`
     "
     {"seq":1,"at":"2026-03-14T12:00:00.000Z","run":"release-7f3a2c","kind":"run_submitted","name":"release","tasks":5}
-    {"seq":2,"at":"2026-03-14T12:00:00.000Z","run":"release-7f3a2c","kind":"claimed","task":"a","version":1,"attempt":1,"fence":1,"worker":"local/1","deadline":"2026-03-14T12:00:30.000Z","next":"b","evidence":{"lane":"normal","rank":1,"waited_ms":0}}
+    {"seq":2,"at":"2026-03-14T12:00:00.000Z","run":"release-7f3a2c","kind":"claimed","task":"a","version":1,"attempt":1,"fence":1,"worker":"local/1","deadline":"2026-03-14T12:00:30.000Z","evidence":{"lane":"normal","rank":1,"waited_ms":0}}
     {"seq":3,"at":"2026-03-14T12:00:00.000Z","run":"release-7f3a2c","kind":"started","task":"a","version":2,"attempt":1,"fence":1,"pid":99}
     {"seq":3,"at":"2026-03-14T12:00:00.000Z","run":"release-7f3a2c","kind":"lease_renewed","task":"a","version":2,"attempt":1,"fence":1,"deadline":"2026-03-14T12:00:00.000Z"}
     {"seq":4,"at":"2026-03-14T12:00:02.000Z","run":"release-7f3a2c","kind":"silent","task":"a","version":3,"attempt":1,"fence":1,"for_ms":2000}
@@ -107,26 +105,25 @@ test("for programs every event is one object", () => {
     {"seq":10,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"failed","task":"a","version":9,"attempt":2,"fence":2,"outcome":{"kind":"timeout","message":"hard time-out","limit":"hard","duration_ms":1000},"reason":"abandoned"}
     {"seq":11,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"skipped","task":"b","version":1,"attempt":0,"because":"a"}
     {"seq":12,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"approved","task":"gated","version":1,"attempt":0,"by":"ada"}
-    {"seq":13,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"voided","task":"gated","version":2,"attempt":1,"fence":1}
-    {"seq":14,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"set_back","task":"gated","version":3,"attempt":1,"by_ms":105000}
-    {"seq":15,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"claimed","task":"gated","version":4,"attempt":2,"fence":2,"worker":"local/1","deadline":"2026-03-14T12:00:38.000Z","evidence":{"lane":"normal","rank":1,"waited_ms":0}}
-    {"seq":16,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"released","task":"gated","version":5,"attempt":2,"fence":2,"why":"the scheduler was restarted"}
-    {"seq":17,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"claimed","task":"gated","version":6,"attempt":3,"fence":3,"worker":"local/1","deadline":"2026-03-14T12:00:38.000Z","evidence":{"lane":"normal","rank":1,"waited_ms":0}}
-    {"seq":18,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"started","task":"gated","version":7,"attempt":3,"fence":3}
-    {"seq":19,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"succeeded","task":"gated","version":8,"attempt":3,"fence":3,"outcome":{"kind":"success","message":"succeeded","duration_ms":0}}
-    {"seq":20,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"claimed","task":"poor","version":1,"attempt":1,"fence":1,"worker":"local/1","deadline":"2026-03-14T12:00:38.000Z","evidence":{"lane":"normal","rank":1,"waited_ms":8000}}
-    {"seq":21,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"started","task":"poor","version":2,"attempt":1,"fence":1}
-    {"seq":22,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"parked","task":"poor","version":3,"attempt":1,"fence":1,"reason":"attention","outcome":{"kind":"auth","message":"auth","duration_ms":3}}
-    {"seq":23,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"requeued","task":"poor","version":4,"attempt":1,"by":"ada","why":"enough"}
-    {"seq":24,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"cancelled","task":"poor","version":5,"attempt":1,"by":"ada","why":"enough"}
-    {"seq":25,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"claimed","task":"lost","version":1,"attempt":1,"fence":1,"worker":"local/1","deadline":"2026-03-14T12:00:38.000Z","evidence":{"lane":"normal","rank":1,"waited_ms":8000}}
-    {"seq":26,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"started","task":"lost","version":2,"attempt":1,"fence":1}
-    {"seq":27,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"expired","task":"lost","version":3,"attempt":1,"fence":1,"worker":"local/1","not_before":"2026-03-14T12:00:00.000Z"}
-    {"seq":28,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_stalled","remaining":1}
-    {"seq":29,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_reopened","epoch":2}
-    {"seq":30,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_cancelling","by":"ada"}
-    {"seq":31,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"cancelled","task":"lost","version":4,"attempt":1,"by":"ada"}
-    {"seq":32,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_finished","outcome":"failed"}
+    {"seq":13,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"set_back","task":"gated","version":2,"attempt":0,"by_ms":105000}
+    {"seq":14,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"claimed","task":"gated","version":3,"attempt":1,"fence":1,"worker":"local/1","deadline":"2026-03-14T12:00:38.000Z","evidence":{"lane":"normal","rank":1,"waited_ms":0}}
+    {"seq":15,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"released","task":"gated","version":4,"attempt":1,"fence":1,"why":"the scheduler was restarted"}
+    {"seq":16,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"claimed","task":"gated","version":5,"attempt":2,"fence":2,"worker":"local/1","deadline":"2026-03-14T12:00:38.000Z","evidence":{"lane":"normal","rank":1,"waited_ms":0}}
+    {"seq":17,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"started","task":"gated","version":6,"attempt":2,"fence":2}
+    {"seq":18,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"succeeded","task":"gated","version":7,"attempt":2,"fence":2,"outcome":{"kind":"success","message":"succeeded","duration_ms":0}}
+    {"seq":19,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"claimed","task":"poor","version":1,"attempt":1,"fence":1,"worker":"local/1","deadline":"2026-03-14T12:00:38.000Z","evidence":{"lane":"normal","rank":1,"waited_ms":8000}}
+    {"seq":20,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"started","task":"poor","version":2,"attempt":1,"fence":1}
+    {"seq":21,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"parked","task":"poor","version":3,"attempt":1,"fence":1,"reason":"attention","outcome":{"kind":"auth","message":"auth","duration_ms":3}}
+    {"seq":22,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"requeued","task":"poor","version":4,"attempt":1,"by":"ada","why":"enough"}
+    {"seq":23,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"cancelled","task":"poor","version":5,"attempt":1,"by":"ada","why":"enough"}
+    {"seq":24,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"claimed","task":"lost","version":1,"attempt":1,"fence":1,"worker":"local/1","deadline":"2026-03-14T12:00:38.000Z","evidence":{"lane":"normal","rank":1,"waited_ms":8000}}
+    {"seq":25,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"started","task":"lost","version":2,"attempt":1,"fence":1}
+    {"seq":26,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"expired","task":"lost","version":3,"attempt":1,"fence":1,"worker":"local/1","not_before":"2026-03-14T12:00:00.000Z"}
+    {"seq":27,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_stalled","remaining":1}
+    {"seq":28,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_reopened","epoch":2}
+    {"seq":29,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_cancelling","by":"ada"}
+    {"seq":30,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"cancelled","task":"lost","version":4,"attempt":1,"by":"ada"}
+    {"seq":31,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_finished","outcome":"failed"}
     "
   `);
 });

@@ -40,7 +40,6 @@ function isAboutClaim(event: TaskEvent): boolean {
     case "released":
     case "silent":
     case "noted":
-    case "voided":
     case "late_report_refused":
       return true;
     case "parked":
@@ -89,9 +88,8 @@ function taskDetail(event: TaskEvent, run: Run): object {
   switch (event.kind) {
     case "claimed": {
       const { lane, rank, waitedMs } = event.evidence;
-      const next = event.next === undefined ? {} : { next: taskOf(run, event.next).spec.id };
       const evidence = { lane, rank, waited_ms: waitedMs };
-      return { worker: event.worker, deadline: iso(event.deadline), ...next, evidence };
+      return { worker: event.worker, deadline: iso(event.deadline), evidence };
     }
     case "started":
       return event.process === undefined ? {} : { pid: event.process.pid };
@@ -134,8 +132,6 @@ function taskDetail(event: TaskEvent, run: Run): object {
       const { reason, ...evidence } = waitJson(event.wait);
       return { reason, evidence };
     }
-    case "voided":
-      return {};
     case "set_back":
       return { by_ms: event.by };
     case "late_report_refused":
@@ -244,11 +240,6 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
       };
     case "waiting":
       return { text: `waits: ${waitPhrase(event.wait, event.at)}`, tone: "quiet" };
-    case "voided":
-      return {
-        text: `claim ${event.attempt} is void: the scheduler died when it could have been begun`,
-        tone: "quiet",
-      };
     case "set_back":
       return { text: `is counted from here: the clock is ${formatDuration(event.by)} behind`, tone: "warn" };
     case "late_report_refused":

@@ -35,7 +35,6 @@ export class Process {
     if (!this.alive) throw new Error(`${this.attempt.task} has already ended`);
     this.outcome = outcome;
     this.#tell?.(outcome);
-    this.#watch?.ending?.(outcome);
     return this;
   }
   succeeds(): this {
@@ -72,18 +71,11 @@ export class Machine {
   /** Every attempt ever started, in order. */
   readonly processes: Process[] = [];
   readonly #gone = new Set<Process>();
-  /** Whether it asks to begin attempts as early as may be; what it was asked to get ready then, and what of that was given up. */
-  isEager = false;
-  readonly prepared: Attempt[] = [];
-  readonly forgone: Attempt[] = [];
   /** Each adoption waits for the next of these, if there is one. */
   adoptions: Promise<void>[] = [];
 
   executor(): Executor {
     return {
-      isEager: this.isEager,
-      prepare: (attempt) => void this.prepared.push(attempt),
-      forgo: (attempt) => void this.forgone.push(attempt),
       start: (attempt, watch) => {
         const process = new Process(attempt, this.processes.length + 1);
         this.processes.push(process);

@@ -18,8 +18,6 @@ export interface RigOptions extends Partial<Omit<EngineOptions, "workers">> {
   readonly store?: Store;
   /** The same every time when absent. */
   readonly secrets?: Secrets;
-  /** Whether the machine is. */
-  readonly isEager?: boolean;
 }
 
 export class Rig {
@@ -33,9 +31,8 @@ export class Rig {
   readonly #secrets: Secrets | undefined;
   #epochs = 0;
 
-  constructor({ store = openMemoryStore(), workers = 2, secrets, isEager = false, ...options }: RigOptions) {
+  constructor({ store = openMemoryStore(), workers = 2, secrets, ...options }: RigOptions) {
     this.store = store;
-    this.machine.isEager = isEager;
     this.#secrets = secrets;
     this.#options = { capacity: {}, capabilities: [], ...options, workers: slots(workers) };
   }

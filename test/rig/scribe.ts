@@ -56,8 +56,6 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
   const notBefore = later(NOW, seconds(9));
   scribe
     .write(run, at("claimed"), claimed)
-    .write(run, at("naming"), { ...claimed, next: no(at("voided")) }, started)
-    .write(run, at("voided"), { kind: "voided" })
     .write(run, at("set back"), { kind: "set_back", by: seconds(100) })
     .write(run, at("stopped early"), claimed, { kind: "stopping", reason: { kind: "cancelled", asked } })
     .write(run, at("running"), claimed, started, { kind: "lease_renewed", deadline: instant(NOW + 60_000) })
@@ -79,8 +77,6 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
 
 const WORDS = [
   "claimed",
-  "naming",
-  "voided",
   "set back",
   "stopped early",
   "running",

@@ -65,13 +65,13 @@ export class Story {
     return this;
   }
 
-  claim(id: string, worker = "local/1", next?: string): this {
+  claim(id: string, worker = "local/1"): this {
     const { spec, status } = this.task(id);
     const waitedMs = millis(status.state === "ready" ? this.now - status.since : 0);
     const evidence = { lane: spec.priority, rank: 1, waitedMs };
     const deadline = later(this.now, seconds(30));
     const claimed = { kind: "claimed", worker: workerId(worker), deadline, evidence, tokenHash: "secret" } as const;
-    return this.of(id, next === undefined ? claimed : { ...claimed, next: this.task(next).no });
+    return this.of(id, claimed);
   }
 
   /** Claimed and started at once. */
@@ -111,7 +111,7 @@ export class Story {
       run: runNo(1),
       task: task.no,
       version: task.version + (recorded ? 1 : 0),
-      attempt: task.attempt + (news.kind === "claimed" || news.kind === "voided" ? 1 : 0),
+      attempt: task.attempt + (news.kind === "claimed" ? 1 : 0),
     });
   }
 

@@ -38,46 +38,14 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "await next.tell(); const result = await next.committed;",
   ),
   "processes are started before the commit": bug(
-    "engine/hand-out.ts",
-    "attempts.enter(run, task, mayBegin)",
-    "attempts.enter(run, task, true)",
-  ),
-  "a task is begun on the word of a claim that is not written": bug(
-    "engine/clearances.ts",
-    "this.#given.get(task)?.isWritten === true",
-    "this.#given.has(task)",
-  ),
-  "a task is begun on the word of a claim that is over": bug(
-    "engine/clearances.ts",
-    "if (over.has(live.task)) this.drop(next);",
-    "if (over.has(live.task)) continue;",
-  ),
-  "a task is begun at the end of one whose claim is not written": bug(
-    "engine/clearances.ts",
-    "if (!live.isWritten) return undefined;",
-    "",
-  ),
-  "what was begun early is left alone at a restart": bug("engine/engine.ts", "ends.push(each.end());", "{}"),
-  "what was begun early is not looked for at a restart": bug(
-    "engine/engine.ts",
-    "if (found !== undefined) begun.push(found);",
-    "",
-  ),
-  "how something ended is forgotten before it is saved": bug(
-    "engine/engine.ts",
-    "await this.#floor.durably(() => {});",
-    "",
-    8_000,
+    "engine/floor.ts",
+    "this.#outbox.start(this.attempts.enter(run, task));",
+    "this.attempts.start(this.attempts.enter(run, task));",
   ),
   "what has ended is lost where nobody has heard of it yet": bug(
     "engine/attempts.ts",
     "live.hasEnded = true;",
     "live.hasEnded = true; this.#live.delete(live.task);",
-  ),
-  "the number of a claim in doubt is used again": bug(
-    "engine/settle.ts",
-    'if (isWaiting(task)) journal.ofTask(run, task, { kind: "voided" }, now);',
-    "",
   ),
   "resources are given back twice": bug(
     "decide/site.ts",

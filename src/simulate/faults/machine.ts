@@ -65,7 +65,6 @@ export class Machine {
   /** What one scheduler sees of it, which `isCurrent` as long as no other one has the store. */
   open(life: Life, isCurrent: () => boolean): Executor {
     return {
-      isEager: true,
       start: (attempt, watch) => this.#start(attempt, watch, life, !isCurrent()),
       adopt: (attempt, _, watch) => life.pass(this.#adopt(attempt, watch, life)),
       sweep: () => life.pass(this.#sweep()),
@@ -144,11 +143,8 @@ export class Machine {
     this.#deps.trace(`${nameOf(process.attempt)} ended: ${outcome.kind}`);
     const isWell = outcome.kind === "success" && process.stopping === undefined && !process.isStray;
     if (isWell) this.#deps.succeeded(process.attempt);
-    for (const { life, watch, tell } of process.watchers) {
-      life.enter(() => {
-        tell(outcome);
-        watch.ending?.(outcome);
-      });
+    for (const { life, tell } of process.watchers) {
+      life.enter(() => tell(outcome));
     }
   }
 

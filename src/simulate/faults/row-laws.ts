@@ -19,7 +19,6 @@ export function rowLaws(row: TaskRow, task: SeenTask | undefined): readonly stri
   same("approved", row.approved, task.approved);
   same("worker", row.worker, isHeld(task) ? task.worker : null);
   same("deadline", row.deadline, isHeld(task) ? task.deadline : null);
-  same("next", row.detail?.next, task.next?.no);
   if (task.state === "waiting" && row.notBefore !== null && row.notBefore < task.notBefore) {
     same("back-off", row.notBefore, task.notBefore);
   }

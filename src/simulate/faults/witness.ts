@@ -116,22 +116,19 @@ export class Witness {
       this.violate(`session ${id} was let in, and is not in the ledger`);
   }
 
-  /** No claim is begun twice. And its claim is in the ledger, or that of another which says that it may be begun before. */
+  /** No claim is begun twice, and none that is not in the ledger. */
   begun(attempt: Pick<Grant, "run" | "task" | "fence">, isStray: boolean): void {
     const name = claimName(attempt);
     if (this.#begun.has(name)) this.violate(`${name} was begun twice`);
     this.#begun.add(name);
     const found = this.#taskOf(attempt);
-    const isNamed =
-      found !== undefined && attempt.fence === found.attempt + 1 && found.run.tasks.some(({ next }) => next === found);
-    if (!isStray && !isNamed && !this.#claims.has(name))
-      this.violate(`${name} was begun, and nothing in the ledger allows it`);
+    if (!isStray && !this.#claims.has(name)) this.violate(`${name} was begun, and its claim is not in the ledger`);
     const done =
       isStray || found === undefined ? undefined : this.#successes.get(found)?.find((each) => this.#claims.has(each));
     if (done !== undefined) this.violate(`${name} was begun, and ${done} has done it already`);
   }
 
-  /** Whoever claimed it hears of that, sooner or later; what was never claimed may have to be done again. */
+  /** The scheduler that claimed it hears of that, sooner or later. */
   succeeded(attempt: Pick<Grant, "run" | "task" | "fence">): void {
     const found = this.#taskOf(attempt);
     if (found !== undefined) this.#successes.set(found, [...(this.#successes.get(found) ?? []), claimName(attempt)]);

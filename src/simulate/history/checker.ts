@@ -185,15 +185,10 @@ export class HistoryChecker {
         task.worker = event.worker;
         task.deadline = this.#facts.seesRenewals === true ? event.deadline : undefined;
         task.offer = undefined;
-        return this.#name(task, event, say);
+        return;
       case "set_back":
         if (event.by <= 0) say("its clock is not behind");
         return countFromNow(task, event.at);
-      case "voided":
-        if (isHeld(task)) say(`a claim of it is voided while ${task.worker} has it`);
-        if (event.attempt !== task.attempt + 1) say(`claim ${event.attempt} is voided after claim ${task.attempt}`);
-        task.attempt = event.attempt;
-        return;
       case "started":
         if (task.state !== "claimed") say(`it starts while it is ${task.state}`);
         task.state = "running";
@@ -253,13 +248,6 @@ export class HistoryChecker {
     }
   }
 
-  #name(task: SeenTask, { next }: TaskEvent & { readonly kind: "claimed" }, say: (law: string) => void): void {
-    task.next = next === undefined ? undefined : task.run.tasks[next];
-    if (next === undefined) return;
-    if (task.next === undefined) return say(`it names task ${next}, which is not there`);
-    if (task.next === task || isEnded(task.next)) say(`it names ${nameOf(task.next)}, which is not to be begun`);
-  }
-
   #comeBack(task: SeenTask, event: TaskEvent & { readonly kind: "retried" | "expired" | "released" }): void {
     this.#yield(task);
     task.state = "waiting";
@@ -288,7 +276,6 @@ export class HistoryChecker {
   #yield(task: SeenTask): void {
     if (isHeld(task)) this.#shared.giveBack(task);
     task.worker = undefined;
-    task.next = undefined;
     task.deadline = undefined;
     task.stopping = false;
   }

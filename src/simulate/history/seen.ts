@@ -38,8 +38,6 @@ export interface SeenTask {
   worker: WorkerId | undefined;
   /** As far as renewals are told; unknown otherwise. */
   deadline: Instant | undefined;
-  /** Who may be begun without a claim of its own, while this is held. */
-  next: SeenTask | undefined;
   offer: { readonly session: WorkerId; readonly until: Instant } | undefined;
   /** What it took when it was claimed. */
   taken: Amounts;
@@ -112,7 +110,6 @@ const seenTask = (run: SeenRun, no: TaskNo, spec: TaskSpec, isBlurred: boolean):
   stopping: false,
   worker: undefined,
   deadline: undefined,
-  next: undefined,
   offer: undefined,
   taken: {},
 });
