@@ -24,8 +24,8 @@ const LAST = 6;
 async function filled(): Promise<StateDir> {
   const state = stateDir(join(freshDir(), ".rota"));
   await using store = openSqliteStore(state.database);
-  const acquired = await store.acquire(owner("rota run"), () => false);
-  const epoch = acquired.ok ? acquired.value : 0;
+  const acquired = await store.acquire(owner("rota run"));
+  const epoch = acquired.ok ? acquired.value.epoch : 0;
   const scribe = new Scribe();
   for (let no = 1; no <= LAST; no++) {
     const run = scribe.submit([task("a")], { id: idOf(no) }, runNo(no));
@@ -37,7 +37,7 @@ async function filled(): Promise<StateDir> {
   }
   scribe.journal.remember({ key: "k", at: daysLater(6), answer: { run: runNo(2) } });
   await store.commit(scribe.journal.take(epoch));
-  await store.release(epoch);
+  await store.release({ epoch });
   return state;
 }
 
@@ -86,7 +86,7 @@ test("who was stopped before the logs were removed has the next one remove them,
   const state = await filled();
   {
     await using store = openSqliteStore(state.database);
-    await store.prune([runNo(1), runNo(3)], () => false);
+    await store.prune([runNo(1), runNo(3)]);
   }
   await expectClean(state);
   // Of a run that is just beginning, or that only a later copy of the database knew.
@@ -99,7 +99,7 @@ test("who was stopped before the logs were removed has the next one remove them,
 test("it is refused while somebody schedules, with what to do", async () => {
   const state = await filled();
   await using store = openSqliteStore(state.database);
-  await store.acquire({ ...owner("rota serve"), process: ownIdentity(), host: hostName() }, () => false);
+  await store.acquire({ ...owner("rota serve"), process: ownIdentity(), host: hostName() });
   const refused = await rota(["prune", "--state", state.root]);
   expect(refused).toMatchObject({
     code: 2,

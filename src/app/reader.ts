@@ -8,9 +8,9 @@ import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import { systemClock } from "../effects/clock.ts";
 import { closest } from "../std/closest.ts";
+import { openStore } from "../store/open.ts";
 import { type RunRow, restoreRun } from "../store/rows.ts";
-import { openSqliteStore } from "../store/sqlite/store.ts";
-import type { Owner, Store } from "../store/store.ts";
+import type { OnRecord, Store } from "../store/store.ts";
 import { existingState, type StateDir } from "./state.ts";
 
 export interface Reader extends AsyncDisposable {
@@ -18,15 +18,15 @@ export interface Reader extends AsyncDisposable {
   readonly store: Pick<Store, "runs" | "load" | "events" | "lastSeq" | "requests" | "history" | "sessions" | "pauses">;
   now(): Instant;
   /** The scheduler on record, whether or not it lives. */
-  owner(): Promise<Owner | undefined>;
+  owner(): Promise<OnRecord | undefined>;
   /** The scheduler that works on this state directory right now. */
-  scheduler(): Promise<Owner | undefined>;
+  scheduler(): Promise<OnRecord | undefined>;
 }
 
 export function openReader(where: Parameters<typeof existingState>[0]): Reader {
   const state = existingState(where);
   const clock = systemClock();
-  const store = openSqliteStore(state.database, { readOnly: true });
+  const store = openStore({ database: state.database, readOnly: true });
   return {
     state,
     store,
@@ -34,10 +34,7 @@ export function openReader(where: Parameters<typeof existingState>[0]): Reader {
     owner: () => store.owner(),
     async scheduler() {
       const owner = await store.owner();
-      if (owner === undefined) return undefined;
-      // Looking at processes takes modules that most looks do without.
-      const { lives } = await import("./owner.ts");
-      return lives(owner) ? owner : undefined;
+      return owner?.lives ? owner : undefined;
     },
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };

@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import type { Clock } from "../../effects/clock.ts";
+import type { Owner } from "../store.ts";
 import { asUserError } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { migrate, refuseForeign } from "./migrate.ts";
@@ -27,6 +28,8 @@ export interface SqliteOptions {
   readonly clock?: Pick<Clock, "now" | "at">;
   /** Pages of log after which it is folded back into the database, as soon as nobody waits for anything. */
   readonly foldAfter?: number;
+  /** Whether the owner on record still schedules; by its process, where this is not given. */
+  readonly lives?: (owner: Owner) => boolean;
   /** Readers change nothing, not even the schema. */
   readonly readOnly?: boolean;
   /** Of a simulation. Large batches are then written here, too, because a thread would not know of it. */

@@ -161,7 +161,7 @@ test("where nothing is written nothing is synced, and nothing waits to be", asyn
   store.tend();
   expect(clock.waiting).toEqual([]);
   // It is another's now: what is refused is not written either.
-  await store.acquire(owner("other"), () => false);
+  await store.acquire(owner("other"));
   await clock.advance(1_000);
   disk.end();
   await clock.settle();

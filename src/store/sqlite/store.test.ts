@@ -18,12 +18,14 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
 
-storeConformance("sqlite store", () => openSqliteStore(newFile()));
-storeConformance("sqlite store, written by its thread", () => openSqliteStore(newFile(), { aside: ALWAYS }));
-storeConformance("sqlite store, synced a second later", () => openSqliteStore(newFile(), { durability: "normal" }));
-storeConformance("sqlite store in memory", () => openSqliteStore(":memory:"));
-
-const STALE = () => false;
+storeConformance("sqlite store", (options) => openSqliteStore(newFile(), options));
+storeConformance("sqlite store, written by its thread", (options) =>
+  openSqliteStore(newFile(), { ...options, aside: ALWAYS }),
+);
+storeConformance("sqlite store, synced a second later", (options) =>
+  openSqliteStore(newFile(), { ...options, durability: "normal" }),
+);
+storeConformance("sqlite store in memory", (options) => openSqliteStore(":memory:", options));
 
 /** A store with one run, of which a task is held, and a request. */
 async function written(file: string): Promise<void> {
@@ -43,8 +45,8 @@ describe("what is in the file", () => {
     expect((await store.load(runNo(1)))?.tasks).toMatchObject([{ state: "running", worker: "w1" }]);
     expect(await store.lastSeq()).toBe(3);
     expect(await store.requests()).toHaveLength(1);
-    expect(await store.owner()).toEqual(owner("rota run"));
-    expect(await store.acquire(owner("again"), STALE)).toEqual({ ok: true, value: 2 });
+    expect(await store.owner()).toEqual({ ...owner("rota run"), lives: false });
+    expect(await store.acquire(owner("again"))).toEqual({ ok: true, value: { epoch: 2 } });
   });
 
   test("is for its owner only", async () => {
@@ -367,6 +369,6 @@ describe("two at once", () => {
     const file = newFile();
     await written(file);
     await using reader = openSqliteStore(file, { readOnly: true });
-    await expect(reader.acquire(owner("reader"), STALE)).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await expect(reader.acquire(owner("reader"))).rejects.toMatchObject({ code: "STORE_FAILED" });
   });
 });

@@ -2,11 +2,12 @@
 import { UserError } from "../../domain/errors.ts";
 import { systemClock } from "../../effects/clock.ts";
 import { err, ok } from "../../std/result.ts";
-import type { Store } from "../store.ts";
+import type { Epoch, OnRecord, Store } from "../store.ts";
 import { Turns } from "../turns.ts";
 import { audit } from "./audit.ts";
 import { connect, FOLD_AFTER, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
+import { ownerLives } from "./judge.ts";
 import { brokenLog } from "./log-check.ts";
 import { LogRoom } from "./log-room.ts";
 import { LogSync } from "./log-sync.ts";
@@ -46,7 +47,7 @@ interface Parts {
 
 function storeOn({ db, file, source, target, options }: Parts): Store {
   const inTransaction = transactions(db);
-  const { durability = "full", foldAfter = FOLD_AFTER, platform = REAL } = options;
+  const { durability = "full", foldAfter = FOLD_AFTER, platform = REAL, lives = ownerLives } = options;
   const { files } = platform;
   let failure: Error | undefined;
   const broke = (failed: WriterFailure): void => {
@@ -106,6 +107,11 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
       throw told;
     }
   };
+  /** Its process says whether it still schedules: this store knows no term that ends by itself. */
+  const onRecord = (): { readonly epoch: Epoch; readonly current: OnRecord | undefined } => {
+    const { owner, epoch } = readOwner(source);
+    return { epoch, current: owner && { ...owner, lives: lives(owner) } };
+  };
   const reading = <T>(verb: () => T): T => plainly(() => inTransaction(verb, "deferred"));
   const writing = async <T>(verb: (target: Target) => T): Promise<T> => {
     if (writer.busy) await writer.idle();
@@ -143,22 +149,28 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
   const goesAside = ({ size }: Sheet): boolean =>
     target !== undefined && isFile && platform === REAL && writer.takes(size);
   return {
-    async acquire(owner, alive) {
+    async acquire(owner) {
       return writing(({ write }) => {
-        const { owner: current, epoch } = readOwner(source);
-        if (current !== undefined && alive(current)) return err(current);
+        const { current, epoch } = onRecord();
+        if (current?.lives) return err(current);
         const values = [epoch + 1, JSON.stringify(owner)] as const;
         write.writeOwnership.run(...values, sumOf("ownership", ...values));
-        return ok(epoch + 1);
+        return ok({ epoch: epoch + 1 });
       });
     },
-    async release(epoch) {
+    async renew(term) {
+      return reading(() => {
+        const { epoch, current } = onRecord();
+        return epoch === term.epoch && current !== undefined ? ok(term) : err("ownership-lost");
+      });
+    },
+    async release({ epoch }) {
       await writing(({ write }) => {
         if (readOwner(source).epoch === epoch) write.writeOwnership.run(epoch, null, sumOf("ownership", epoch, null));
       });
     },
     async owner() {
-      return plainly(() => readOwner(source).owner);
+      return plainly(() => onRecord().current);
     },
     async commit(batch) {
       const sheet = sheetOf(batch);
@@ -204,10 +216,10 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     async forget(before) {
       await writing((all) => forgetAnswers(all, before));
     },
-    async prune(runs, alive) {
+    async prune(runs) {
       const pruned = await writing((all) => {
-        const { owner } = readOwner(all);
-        return owner !== undefined && alive(owner) ? err(owner) : ok(pruneRuns(all, prepareForgetting(db), runs));
+        const { current } = onRecord();
+        return current?.lives ? err(current) : ok(pruneRuns(all, prepareForgetting(db), runs));
       });
       keepRoom();
       return pruned;
