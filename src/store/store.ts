@@ -198,6 +198,8 @@ export interface Store extends AsyncDisposable {
   secret(fresh: string): Promise<string>;
   request(request: Request): Promise<number>;
   requests(): Promise<readonly PendingRequest[]>;
+  /** Whether something that was committed can no longer be read, as far as can be told without reading everything: in a sentence that says what to do. */
+  damage(): Promise<string | undefined>;
   /** What is wrong with the store itself, in sentences; empty when nothing is. */
   check(): Promise<readonly string[]>;
 }

@@ -6,6 +6,8 @@ import type { Random } from "../../src/effects/random.ts";
 export interface Image {
   readonly db: Buffer;
   readonly wal: Buffer;
+  /** How much of the log is known to be on the disk, where that is written down. */
+  readonly mark: Buffer;
 }
 
 const NONE = Buffer.alloc(0);
@@ -14,14 +16,16 @@ const contentOf = (path: string): Buffer => (existsSync(path) ? readFileSync(pat
 export const takeImage = (file: string): Image => ({
   db: readFileSync(file),
   wal: contentOf(`${file}-wal`),
+  mark: contentOf(`${file}-synced`),
 });
 
 /** Without the index of the log, as after a power cut: it is made anew from the log. */
-export function layDown(file: string, { db, wal }: Image): void {
+export function layDown(file: string, { db, wal, mark }: Image): void {
   mkdirSync(dirname(file), { recursive: true });
-  for (const end of ["-shm", "-wal"]) rmSync(`${file}${end}`, { force: true });
+  for (const end of ["-shm", "-wal", "-synced"]) rmSync(`${file}${end}`, { force: true });
   writeFileSync(file, db);
   if (wal.length > 0) writeFileSync(`${file}-wal`, wal);
+  if (mark.length > 0) writeFileSync(`${file}-synced`, mark);
 }
 
 const PAGE = 4_096;

@@ -86,6 +86,7 @@ export class Disk {
       secret: (fresh) => life.pass(store.secret(fresh)),
       request: (request) => life.pass(this.#isFull ? Promise.reject(new DiskError("ENOSPC")) : store.request(request)),
       requests: () => life.pass(store.requests()),
+      damage: () => life.pass(store.damage()),
       check: () => life.pass(store.check()),
       [Symbol.asyncDispose]: async () => {},
     };

@@ -204,6 +204,9 @@ export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {
     async requests() {
       return [...requests.values()];
     },
+    async damage() {
+      return undefined;
+    },
     async check() {
       return [];
     },

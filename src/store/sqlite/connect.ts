@@ -46,14 +46,9 @@ const FOLD_AT_ONCE = 2 * FOLD_AFTER;
 /** A reader that stays keeps the log from being folded back. Once it has gone, the log is cut to this again. */
 const LOG_BYTES_MAX = 32 * 2 ** 20;
 
-export function connect(
-  file: string,
-  { durability = "full", readOnly = false, platform = REAL }: SqliteOptions = {},
-): Database {
-  // Before anybody has it open: whoever closes it last brings what can be read into the database, and takes the rest away. Where
-  // commits are not synced one by one, a power cut may leave any of the last ones behind.
-  const broken =
-    readOnly || durability === "normal" || file === ":memory:" ? undefined : brokenLog(platform.files, file);
+export function connect(file: string, { readOnly = false, platform = REAL }: SqliteOptions = {}): Database {
+  // Before SQLite does: it would take what comes after damage for never written, and remove it when it closes the file.
+  const broken = readOnly || file === ":memory:" ? undefined : brokenLog(platform, placeOf(platform, file));
   if (broken !== undefined) throw asUserError(damaged(broken), file);
   if (!readOnly) makePlace(platform, file);
   const db = openDatabase(platform, file, readOnly);
@@ -64,7 +59,7 @@ export function connect(
     // Before anything in it is changed: even its kind of log would be.
     refuseForeign(db, file);
     if (readOnly) return db;
-    prepareToWrite(db, durability);
+    prepareToWrite(db);
     migrate(db, file);
     return db;
   } catch (error) {
@@ -73,12 +68,23 @@ export function connect(
   }
 }
 
+/** Where the file lies, and its log beside it, whatever it is called here. */
+export function placeOf({ files }: Platform, file: string): string {
+  try {
+    return file === ":memory:" ? file : files.realpath(file);
+  } catch {
+    // It is made here.
+    return file;
+  }
+}
+
 /** One more connection of a program that has the file open already. */
 export function connectBeside(file: string, durability: Durability): Database {
   const db = openDatabase(REAL, file, false);
   try {
     db.exec(`pragma busy_timeout = ${BUSY_MS}`);
-    prepareToWrite(db, durability);
+    prepareToWrite(db);
+    if (durability === "normal") relax(db);
     return db;
   } catch (error) {
     db.close();
@@ -86,9 +92,13 @@ export function connectBeside(file: string, durability: Durability): Database {
   }
 }
 
-function prepareToWrite(db: Database, durability: Durability): void {
+/** From now on commits are answered before they are on the disk. */
+export const relax = (db: Database): void => db.exec("pragma synchronous = normal");
+export const stiffen = (db: Database): void => db.exec("pragma synchronous = full");
+
+function prepareToWrite(db: Database): void {
   db.exec("pragma journal_mode = wal");
-  db.exec(`pragma synchronous = ${durability === "full" ? "full" : "normal"}`);
+  stiffen(db);
   db.exec(`pragma wal_autocheckpoint = ${FOLD_AT_ONCE}`);
   db.exec(`pragma journal_size_limit = ${LOG_BYTES_MAX}`);
 }

@@ -6,7 +6,10 @@
  */
 import { type Instant, later, millis, seconds } from "../../domain/time.ts";
 import type { Clock, Timer } from "../../effects/clock.ts";
-import type { Files, OpenFile } from "./platform.ts";
+import { relax, stiffen } from "./connect.ts";
+import { SALT_BYTES, SALTS_AT, saltsIn } from "./log-check.ts";
+import { LogMark, NOWHERE, type Position } from "./log-mark.ts";
+import type { Database, OpenFile, Platform, Statement } from "./platform.ts";
 
 /** Of what was answered, a power cut takes about so much with it. Counted from the first commit that is not on the disk. */
 export const SYNC_WITHIN = seconds(1);
@@ -14,7 +17,8 @@ export const SYNC_WITHIN = seconds(1);
 const LATE_AFTER = millis(2 * SYNC_WITHIN);
 
 export interface LogSyncDeps {
-  readonly files: Pick<Files, "open">;
+  readonly db: Database;
+  readonly platform: Platform;
   readonly database: string;
   readonly clock: Pick<Clock, "now" | "at">;
   /** The disk did not take it, so that nothing more may be promised. It is not asked again: a second try may succeed although the first one has lost it. */
@@ -36,14 +40,35 @@ export class LogSync implements AsyncDisposable {
   #timer: Timer | undefined;
   #underWay: UnderWay | undefined;
   #hasFailed = false;
+  readonly #mark: LogMark;
+  readonly #end: Statement;
 
   /** SQLite has the database open, so that there is a log, and it stays the same file. */
   constructor(deps: LogSyncDeps) {
     this.#deps = deps;
-    this.#log = deps.files.open(`${deps.database}-wal`);
+    this.#mark = new LogMark(deps.platform, deps.database);
+    this.#end = deps.db.prepare("pragma wal_checkpoint(noop)");
+    this.#log = deps.platform.files.open(`${deps.database}-wal`);
   }
 
-  /** To be called after every commit, whoever made it. */
+  /** Until then every commit is on the disk before it is answered. For the owner of the store alone. */
+  begin(): void {
+    const { db } = this.#deps;
+    this.#mark.begin(this.#position() ?? NOWHERE);
+    relax(db);
+  }
+
+  /** To be called before the last commit of the owner: with it, all those before it are on the disk. */
+  end(): void {
+    stiffen(this.#deps.db);
+  }
+
+  /** The last commit of the owner is on the disk. */
+  ended(): void {
+    this.#mark.end();
+  }
+
+  /** To be called after every commit, by this thread or another. */
   wrote(): void {
     this.#since ??= this.#deps.clock.now();
     this.#plan();
@@ -62,6 +87,7 @@ export class LogSync implements AsyncDisposable {
     }
     this.#log?.close();
     this.#log = undefined;
+    this.#mark[Symbol.dispose]();
   }
 
   #isLate({ since }: UnderWay): boolean {
@@ -85,9 +111,22 @@ export class LogSync implements AsyncDisposable {
     this.#underWay = { since, ended: this.#sync() };
   }
 
+  /** Where it ends now. Nothing when it began anew in the very moment in which it was asked. */
+  #position(): Position | undefined {
+    const salts = this.#salts();
+    const { log: pages } = this.#end.get() as { readonly log: number };
+    return salts === this.#salts() ? { salts, pages } : undefined;
+  }
+
+  #salts(): string {
+    return saltsIn(this.#log?.read(SALT_BYTES, SALTS_AT) ?? new Uint8Array());
+  }
+
   async #sync(): Promise<void> {
     try {
+      const position = this.#position();
       await this.#log?.sync();
+      if (position !== undefined) this.#mark.advance(position);
     } catch (error) {
       this.#hasFailed = true;
       this.#deps.failed(error as Error);

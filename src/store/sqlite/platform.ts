@@ -4,18 +4,26 @@ import {
   closeSync,
   fdatasync,
   fstatSync,
+  fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   realpathSync,
+  rmSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { bootId } from "../../effects/host.ts";
 
 export interface Platform {
   /** The database in this file, which is made where it is missing, unless it is only read. */
   open(file: string, options: { readonly readOnly: boolean }): Database;
   readonly files: Files;
+  /** Names this start of the machine: what was written before it, and not synced, may not be on the disk. */
+  boot(): string;
 }
 
 /** What is used of a connection. What goes wrong is thrown as `node:sqlite` throws it, with an `errcode`. */
@@ -39,9 +47,15 @@ export interface Files {
   read(path: string): Buffer;
   /** One that is there, to be written over and made longer. */
   open(path: string): OpenFile;
+  /** Makes the file or writes it over. It is on the disk, with its name, when this returns. */
+  save(path: string, bytes: Uint8Array): void;
+  /** Nothing, where there is none. */
+  remove(path: string): void;
 }
 export interface OpenFile {
   size(): number;
+  /** So many bytes, or as many as there are. */
+  read(count: number, at: number): Buffer;
   write(bytes: Uint8Array, at: number): void;
   /** Kept when everything that was written is on the disk. */
   sync(): Promise<void>;
@@ -61,13 +75,32 @@ export const REAL: Platform = {
     makePrivate: (path) => chmodSync(path, OWNER_FILE),
     read: (path) => readFileSync(path),
     open: (path) => openFile(path),
+    save(path, bytes) {
+      writeFileSync(path, bytes, { mode: OWNER_FILE, flush: true });
+      syncFolder(dirname(path));
+    },
+    remove: (path) => rmSync(path, { force: true }),
   },
+  boot: bootId,
 };
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
 
 function openFile(path: string): OpenFile {
   const descriptor = openSync(path, "r+");
   return {
     size: () => fstatSync(descriptor).size,
+    read(count, at) {
+      const bytes = Buffer.alloc(count);
+      return bytes.subarray(0, readSync(descriptor, bytes, 0, count, at));
+    },
     write(bytes, at) {
       writeSync(descriptor, bytes, 0, bytes.length, at);
     },

@@ -10,7 +10,8 @@ import { ALWAYS } from "../../../test/rig/stores.ts";
 import { runId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
 import { acquired, storeConformance } from "../conformance.ts";
-import { connect, refuseOldSqlite } from "./connect.ts";
+import { refuseOldSqlite } from "./connect.ts";
+import { type Database, type Platform, REAL } from "./platform.ts";
 import { openSqliteStore } from "./store.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rota-sqlite-"));
@@ -81,10 +82,24 @@ describe("durability", () => {
     [{}, FULL],
     [{ durability: "full" } as const, FULL],
     [{ durability: "normal" } as const, NORMAL],
-  ])("a commit is on the disk before it is answered, unless less is asked for (%o)", (options, synchronous) => {
-    using db = connect(newFile(), options);
-    expect(db.prepare("pragma synchronous").get()).toEqual({ synchronous });
-  });
+  ])(
+    "a commit of the owner is on the disk before it is answered, unless less is asked for (%o)",
+    async (options, synchronous) => {
+      const opened: Database[] = [];
+      const open: Platform["open"] = (...args) => {
+        const db = REAL.open(...args);
+        opened.push(db);
+        return db;
+      };
+      await using store = openSqliteStore(newFile(), { ...options, platform: { ...REAL, open } });
+      const now = () => opened.map((db) => db.prepare("pragma synchronous").get());
+      expect(now()).toEqual([{ synchronous: FULL }]);
+      const epoch = await acquired(store);
+      expect(now()).toEqual([{ synchronous }]);
+      await store.release({ epoch });
+      expect(now()).toEqual([{ synchronous: FULL }]);
+    },
+  );
 
   test("the file uses a write-ahead log", async () => {
     const file = newFile();

@@ -5,10 +5,11 @@ import { err, ok } from "../../std/result.ts";
 import type { Epoch, OnRecord, Store } from "../store.ts";
 import { Turns } from "../turns.ts";
 import { audit } from "./audit.ts";
-import { connect, FOLD_AFTER, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
+import { connect, FOLD_AFTER, placeOf, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
 import { ownerLives } from "./judge.ts";
 import { brokenLog } from "./log-check.ts";
+import { forgetMark } from "./log-mark.ts";
 import { LogRoom } from "./log-room.ts";
 import { LogSync } from "./log-sync.ts";
 import { type Database, REAL } from "./platform.ts";
@@ -55,15 +56,15 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
   };
   const writer = new Writer({ file, durability, foldAfter }, broke, options.aside);
   const isFile = file !== ":memory:";
-  /** Where SQLite has its log, too, whatever the file is called here. */
-  const place = isFile ? files.realpath(file) : file;
+  const place = placeOf(platform, file);
   const room = target === undefined || !isFile ? undefined : new LogRoom(db, files, file, foldAfter);
   /** Where commits are not on the disk when they are answered. The process does not stay for it: closing brings everything there. */
   const log =
     target === undefined || !isFile || durability === "full"
       ? undefined
       : new LogSync({
-          files,
+          db,
+          platform,
           database: place,
           clock: options.clock ?? systemClock({ keepsAlive: false }),
           failed: (error) => {
@@ -120,13 +121,14 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     return result;
   };
   /** What was committed stays so, whatever comes of this; but a disk that fails now is not asked again. */
-  const keepRoom = (): void => {
+  const afterwards = (act: () => void): void => {
     try {
-      room?.keep();
+      act();
     } catch (error) {
-      failure = asUserError(error, file, "STORE_FAILED") as Error;
+      failure ??= asUserError(error, file, "STORE_FAILED") as Error;
     }
   };
+  const brokenLogHere = (): string | undefined => (isFile ? brokenLog(platform, place) : undefined);
   const commitHere = (sheet: Sheet): boolean =>
     turns.next(sheet.epoch, () =>
       writeNow(
@@ -150,13 +152,15 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     target !== undefined && isFile && platform === REAL && writer.takes(size);
   return {
     async acquire(owner) {
-      return writing(({ write }) => {
+      const acquired = await writing(({ write }) => {
         const { current, epoch } = onRecord();
         if (current?.lives) return err(current);
         const values = [epoch + 1, JSON.stringify(owner)] as const;
         write.writeOwnership.run(...values, sumOf("ownership", ...values));
         return ok({ epoch: epoch + 1 });
       });
+      if (acquired.ok && isFile) afterwards(() => (log === undefined ? forgetMark(files, place) : log.begin()));
+      return acquired;
     },
     async renew(term) {
       return reading(() => {
@@ -165,9 +169,13 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
       });
     },
     async release({ epoch }) {
-      await writing(({ write }) => {
-        if (readOwner(source).epoch === epoch) write.writeOwnership.run(epoch, null, sumOf("ownership", epoch, null));
+      afterwards(() => log?.end());
+      const isOwn = await writing(({ write }) => {
+        if (readOwner(source).epoch !== epoch) return false;
+        write.writeOwnership.run(epoch, null, sumOf("ownership", epoch, null));
+        return true;
       });
+      if (isOwn) afterwards(() => log?.ended());
     },
     async owner() {
       return plainly(() => onRecord().current);
@@ -180,7 +188,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     },
     tend() {
       // While the thread writes it sees to this itself, between two batches.
-      if (!writer.busy && failure === undefined) keepRoom();
+      if (!writer.busy && failure === undefined) afterwards(() => room?.keep());
     },
     async runs(which) {
       return plainly(() => readRuns(source, which));
@@ -221,7 +229,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
         const { current } = onRecord();
         return current?.lives ? err(current) : ok(pruneRuns(all, prepareForgetting(db), runs));
       });
-      keepRoom();
+      afterwards(() => room?.keep());
       return pruned;
     },
     async forgotten() {
@@ -243,11 +251,14 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     async requests() {
       return reading(() => readRequests(source));
     },
+    async damage() {
+      return brokenLogHere();
+    },
     async check() {
       return plainly(() => {
         const lines = db.prepare("pragma integrity_check").all();
         const broken = lines.map(({ integrity_check: line }) => String(line)).filter((line) => line !== "ok");
-        const log = isFile ? brokenLog(files, file) : undefined;
+        const log = brokenLogHere();
         if (log !== undefined) broken.push(log);
         if (broken.length > 0) return broken;
         return inTransaction(() => [...audit(db)], "deferred");
