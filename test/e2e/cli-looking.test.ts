@@ -111,7 +111,7 @@ describe("status", () => {
     const { out } = await look("status", "--json");
     expect(JSON.parse(out)).toMatchObject({
       state: "running",
-      owner: { pid: 1, host: "here" },
+      owner: { pid: 1, host: "elsewhere" },
       running: [{ task: "fetch", attempt: 1, worker: "w1", state: "running" }],
       waiting: [{ reason: "needs", count: 3 }],
     });
@@ -442,7 +442,7 @@ describe("doctor", () => {
       workers: 1,
       capacity: {},
     };
-    const store = openSqliteStore(join(cwd, ".rota/rota.db"));
+    const store = openSqliteStore(join(cwd, ".rota/rota.db"), { lives: () => false });
     await store.acquire(dead);
     await store[Symbol.asyncDispose]();
     chmodSync(join(cwd, ".rota"), 0o755);

@@ -47,18 +47,45 @@ describe.each([
   });
 });
 
-test("what a plan of processes does not need is not waited for", () => {
-  const dir = freshDir();
-  const plan = join(dir, "plan.json");
-  writeFileSync(plan, JSON.stringify({ name: "plan", tasks: { first: { run: ["true"] } } }));
+/** Leaves what a plan of one process does, and says what of Node the command had loaded when it ended, after the program's name. */
+function loadedBy(
+  args: readonly string[],
+  dir: string,
+): { readonly status: number | null; readonly loaded: readonly string[] } {
   const look = join(dir, "look.cjs");
   writeFileSync(look, 'process.on("exit",()=>console.error([process.argv[1],...process.moduleLoadList].join()))');
-  const { status, stderr } = spawnSync(ROTA, ["run", plan, "--json", "--state", join(dir, "state")], {
+  const { status, stderr } = spawnSync(ROTA, [...args], {
+    cwd: dir,
     encoding: "utf8",
     env: { ...process.env, NODE_OPTIONS: `--require=${look}` },
   });
-  const [main, ...loaded] = stderr.split(",");
+  return { status, loaded: stderr.split(",") };
+}
+
+function planIn(dir: string): string {
+  const plan = join(dir, "plan.json");
+  writeFileSync(plan, JSON.stringify({ name: "plan", tasks: { first: { run: ["true"] } } }));
+  return plan;
+}
+
+test("what a plan of processes does not need is not waited for", () => {
+  const dir = freshDir();
+  const { status, loaded } = loadedBy(["run", planIn(dir), "--json", "--state", "state"], dir);
   // It is no ES module: what finds and links these would be waited for, too.
-  expect([status, main, loaded.includes("NativeModule net")]).toEqual([0, join(CLI, "main.cjs"), true]);
-  expect(loaded.filter((name) => /^NativeModule (crypto|worker_threads|http)$/.test(name))).toEqual([]);
+  expect([status, loaded[0], loaded.includes("NativeModule net")]).toEqual([0, join(CLI, "main.cjs"), true]);
+  expect(loaded.filter((name) => /^NativeModule (worker_threads|http)$/.test(name))).toEqual([]);
+});
+
+test("what a look does not need is not waited for", () => {
+  const dir = freshDir();
+  expect(loadedBy(["run", planIn(dir), "--state", "state"], dir).status).toBe(0);
+  for (const args of [["--version"], ["status", "--state", "state"], ["why", "first", "--state", "state"]]) {
+    const { status, loaded } = loadedBy(args, dir);
+    expect([status, loaded[0]]).toEqual([0, join(CLI, "main.cjs")]);
+    const spared = /^NativeModule (crypto|child_process|net|worker_threads|http)$/;
+    expect(
+      loaded.filter((name) => spared.test(name)),
+      args.join(" "),
+    ).toEqual([]);
+  }
 });
