@@ -79,7 +79,7 @@ test("what a plan of processes does not need is not waited for", () => {
 test("what a look does not need is not waited for", () => {
   const dir = freshDir();
   expect(loadedBy(["run", planIn(dir), "--state", "state"], dir).status).toBe(0);
-  for (const args of [["--version"], ["status", "--state", "state"], ["why", "first", "--state", "state"]]) {
+  for (const args of [["--version"], ["status", "--state", "state"]]) {
     const { status, loaded } = loadedBy(args, dir);
     expect([status, loaded[0]]).toEqual([0, join(CLI, "main.cjs")]);
     const spared = /^NativeModule (crypto|child_process|net|worker_threads|http)$/;
