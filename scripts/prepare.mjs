@@ -83,7 +83,6 @@ function build(node) {
   // With type errors there is still JavaScript: it goes in, and the exit code tells.
   if (existsSync(next)) {
     copyAssets(next);
-    makeBlank(node, next);
     // What the bundle puts another in the place of.
     writeFileSync(join(next, "cli/main.cjs"), '#!/usr/bin/env node\nimport("./main.js");\n');
     bundle(node, next);
@@ -91,16 +90,6 @@ function build(node) {
     swapIn(next);
   }
   if (status !== 0) fail("the build has errors, listed above");
-}
-
-/** Only makes a first start quicker. */
-function makeBlank(node, dist) {
-  const { status } = spawnSync(node, [...FLAGS, join(root, "scripts/blank.mjs"), dist], {
-    cwd: root,
-    stdio: "inherit",
-  });
-  if (status !== 0)
-    console.log("rota: no empty database was made, so the first command in a directory starts more slowly");
 }
 
 /** Only makes starting quicker: where it cannot be done, the program is as it was compiled. */

@@ -42,11 +42,11 @@ export const manifest = (): RunManifest => ({
 export async function openEngine(workers: number, began: () => void = () => undefined) {
   const store = openSqliteStore(file);
   const owner = { process: ownIdentity(), host: "bench", command: "bench", since: clock.now(), workers, capacity: {} };
-  const acquired = await store.acquire(owner, () => false);
+  const acquired = await store.acquire(owner);
   if (!acquired.ok) throw new Error("the bench store is its own");
   const engine = new Engine({
     store,
-    epoch: acquired.value,
+    epoch: acquired.value.epoch,
     clock,
     secrets: systemSecrets(),
     executor: openInlineExecutor(() => {

@@ -9,10 +9,9 @@ import { isAlive } from "../effects/host.ts";
 import { readIdentity, readRecords } from "../execute/process/files.ts";
 import { sight } from "../execute/process/marks.ts";
 import { brokenLaws } from "../simulate/history/offline.ts";
+import { openStore } from "../store/open.ts";
 import { replayAll, replayRun, replayRuns } from "../store/replay.ts";
-import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Owner, Store } from "../store/store.ts";
-import { lives } from "./owner.ts";
 import type { StateDir } from "./state.ts";
 
 /** `problem`: something is wrong and will hurt. `warning`: look at it. `info`: good to know. */
@@ -53,7 +52,7 @@ async function* diagnoseState(state: StateDir): AsyncGenerator<Finding> {
   yield await checkDisk(state);
   let store: Store;
   try {
-    store = openSqliteStore(state.database, { readOnly: true });
+    store = openStore({ database: state.database, readOnly: true });
   } catch (error) {
     yield unreadable(error);
     return;
@@ -77,7 +76,7 @@ async function* diagnoseStore(store: Store, state: StateDir): AsyncGenerator<Fin
   }
   yield { check: "store", health: "ok", message: `${state.database} is whole` };
   const owner = await store.owner();
-  const scheduler = owner !== undefined && lives(owner) ? owner : undefined;
+  const scheduler = owner?.lives ? owner : undefined;
   yield* checkLedger(store, scheduler !== undefined);
   yield checkOwner(owner, scheduler);
   yield* checkProcesses(state, scheduler);

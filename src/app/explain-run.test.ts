@@ -14,10 +14,10 @@ import { loadRun, type Reader } from "./reader.ts";
 /** What a look at a store says of a task, whose owner has these limits. */
 async function lookAt(tasks: number, limits: object, isScheduled = true) {
   await using store = openMemoryStore();
-  const acquired = await store.acquire({ ...owner("rota run"), ...limits }, () => false);
+  const acquired = await store.acquire({ ...owner("rota run"), ...limits });
   const scribe = new Scribe();
   scribe.write(scribe.submit(Array.from({ length: tasks }, (_, no) => task(`t${no}`))), 0, claimed);
-  await store.commit(scribe.journal.take(acquired.ok ? acquired.value : 0));
+  await store.commit(scribe.journal.take(acquired.ok ? acquired.value.epoch : 0));
   const reader = {
     store,
     now: () => NOW,
@@ -40,14 +40,14 @@ test.each([
   ["active", 3],
 ])("a run that is %s has %d runs read to say why", async (state, expected) => {
   await using store = openMemoryStore();
-  const acquired = await store.acquire(owner(SERVE), () => false);
+  const acquired = await store.acquire(owner(SERVE));
   const scribe = new Scribe();
   for (const no of [1, 2, 3]) scribe.submit([task("a")], { id: runId(`run-${no}`) }, runNo(no));
   if (state === "finished") {
     scribe.write(scribe.world.run(FIRST) as Run, 0, { kind: "cancelled", asked });
     scribe.journal.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
   }
-  await store.commit(scribe.journal.take(acquired.ok ? acquired.value : 0));
+  await store.commit(scribe.journal.take(acquired.ok ? acquired.value.epoch : 0));
   const loaded: number[] = [];
   const reader = {
     store: { ...store, load: (no: RunNo) => store.load(no).finally(() => loaded.push(no)) },

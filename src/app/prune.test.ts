@@ -1,10 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { owner, success, task } from "../../test/rig/builders.ts";
 import { freshDir, rota } from "../../test/rig/cli.ts";
-import { asOfSchema } from "../../test/rig/old-schema.ts";
 import { claimed, NOW, Scribe } from "../../test/rig/scribe.ts";
 import { runId, taskId } from "../domain/ids.ts";
 import { runNo } from "../domain/run.ts";
@@ -26,8 +24,8 @@ const LAST = 6;
 async function filled(): Promise<StateDir> {
   const state = stateDir(join(freshDir(), ".rota"));
   await using store = openSqliteStore(state.database);
-  const acquired = await store.acquire(owner("rota run"), () => false);
-  const epoch = acquired.ok ? acquired.value : 0;
+  const acquired = await store.acquire(owner("rota run"));
+  const epoch = acquired.ok ? acquired.value.epoch : 0;
   const scribe = new Scribe();
   for (let no = 1; no <= LAST; no++) {
     const run = scribe.submit([task("a")], { id: idOf(no) }, runNo(no));
@@ -39,7 +37,7 @@ async function filled(): Promise<StateDir> {
   }
   scribe.journal.remember({ key: "k", at: daysLater(6), answer: { run: runNo(2) } });
   await store.commit(scribe.journal.take(epoch));
-  await store.release(epoch);
+  await store.release({ epoch });
   return state;
 }
 
@@ -88,7 +86,7 @@ test("who was stopped before the logs were removed has the next one remove them,
   const state = await filled();
   {
     await using store = openSqliteStore(state.database);
-    await store.prune([runNo(1), runNo(3)], () => false);
+    await store.prune([runNo(1), runNo(3)]);
   }
   await expectClean(state);
   // Of a run that is just beginning, or that only a later copy of the database knew.
@@ -101,7 +99,7 @@ test("who was stopped before the logs were removed has the next one remove them,
 test("it is refused while somebody schedules, with what to do", async () => {
   const state = await filled();
   await using store = openSqliteStore(state.database);
-  await store.acquire({ ...owner("rota serve"), process: ownIdentity(), host: hostName() }, () => false);
+  await store.acquire({ ...owner("rota serve"), process: ownIdentity(), host: hostName() });
   const refused = await rota(["prune", "--state", state.root]);
   expect(refused).toMatchObject({
     code: 2,
@@ -110,19 +108,6 @@ test("it is refused while somebody schedules, with what to do", async () => {
   expect(await idsIn(state)).toHaveLength(LAST);
   // To look is allowed.
   expect(await rota(["prune", "--dry-run", "--state", state.root])).toMatchObject({ code: 0 });
-});
-
-test("a daemon of an older version does not find its tables changed", async () => {
-  const state = await filled();
-  {
-    await using store = openSqliteStore(state.database);
-    await store.acquire({ ...owner("rota serve"), process: ownIdentity(), host: hostName() }, () => false);
-  }
-  const older = stateDir(freshDir());
-  asOfSchema(state.database, older.database, 3);
-  expect(await rota(["prune", "--state", older.root])).toMatchObject({ code: 2 });
-  using db = new DatabaseSync(older.database, { readOnly: true });
-  expect(db.prepare("pragma user_version").get()).toEqual({ user_version: 3 });
 });
 
 test("the command says what it did, or would do", async () => {

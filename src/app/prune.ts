@@ -7,10 +7,9 @@ import { join } from "node:path";
 import { UserError } from "../domain/errors.ts";
 import { runId } from "../domain/ids.ts";
 import { type Instant, later, type Millis, millis } from "../domain/time.ts";
+import { openStore } from "../store/open.ts";
 import type { RunRow } from "../store/rows.ts";
-import { openSqliteStore } from "../store/sqlite/store.ts";
 import { KEYS_KEPT, type Owner, type Store } from "../store/store.ts";
-import { lives } from "./owner.ts";
 import type { StateDir } from "./state.ts";
 
 /** So many runs at a time: others may write in between. */
@@ -40,16 +39,13 @@ export async function prunable(store: Pick<Store, "runs">, pruning: Pruning): Pr
 
 export async function prune(state: StateDir, pruning: Pruning): Promise<Pruned> {
   await refuseBusy(state);
-  await using store = openSqliteStore(state.database);
+  await using store = openStore({ database: state.database });
   const rows = await prunable(store, pruning);
   await store.forget(later(pruning.now, millis(0 - KEYS_KEPT)));
   const gone: RunRow[] = [];
   for (let at = 0; at < rows.length; at += BATCH) {
     const batch = rows.slice(at, at + BATCH);
-    const pruned = await store.prune(
-      batch.map(({ no }) => no),
-      lives,
-    );
+    const pruned = await store.prune(batch.map(({ no }) => no));
     if (!pruned.ok) throw busy(state, pruned.error, gone.length);
     const forgotten = new Set(pruned.value);
     gone.push(...batch.filter(({ no }) => forgotten.has(no)));
@@ -61,9 +57,9 @@ const cutOff = ({ now, olderThan }: Pruning): Instant => later(now, millis(0 - o
 
 /** Looked at before anything is opened to be written: a daemon of an older version must not meet tables that it does not know. */
 async function refuseBusy(state: StateDir): Promise<void> {
-  await using store = openSqliteStore(state.database, { readOnly: true });
+  await using store = openStore({ database: state.database, readOnly: true });
   const owner = await store.owner();
-  if (owner !== undefined && lives(owner)) throw busy(state, owner);
+  if (owner?.lives) throw busy(state, owner);
 }
 
 function busy({ root }: StateDir, { command, process: { pid } }: Owner, gone = 0): UserError {

@@ -10,10 +10,10 @@ import { findRun } from "./reader.ts";
 /** A store of these runs, in which asking for all of them at once is a mistake. */
 async function storeOf(...ids: readonly string[]): Promise<{ readonly store: Store }> {
   const store = openMemoryStore();
-  const acquired = await store.acquire(owner("test"), () => false);
+  const acquired = await store.acquire(owner("test"));
   const scribe = new Scribe();
   for (const [at, id] of ids.entries()) scribe.submit([task("a")], { id: runId(id) }, runNo(at + 1));
-  await store.commit(scribe.journal.take(acquired.ok ? acquired.value : 0));
+  await store.commit(scribe.journal.take(acquired.ok ? acquired.value.epoch : 0));
   const runs: Store["runs"] = (which) =>
     which === undefined ? expect.unreachable("all runs are read") : store.runs(which);
   return { store: { ...store, runs } };

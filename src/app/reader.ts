@@ -8,25 +8,32 @@ import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import { systemClock } from "../effects/clock.ts";
 import { closest } from "../std/closest.ts";
+import { openStore } from "../store/open.ts";
 import { type RunRow, restoreRun } from "../store/rows.ts";
-import { openSqliteStore } from "../store/sqlite/store.ts";
-import type { Owner, Store } from "../store/store.ts";
+import type { OnRecord, Store } from "../store/store.ts";
 import { existingState, type StateDir } from "./state.ts";
 
 export interface Reader extends AsyncDisposable {
   readonly state: StateDir;
   readonly store: Pick<Store, "runs" | "load" | "events" | "lastSeq" | "requests" | "history" | "sessions" | "pauses">;
   now(): Instant;
+
   /** The scheduler on record, whether or not it lives. */
-  owner(): Promise<Owner | undefined>;
+  owner(): Promise<OnRecord | undefined>;
   /** The scheduler that works on this state directory right now. */
-  scheduler(): Promise<Owner | undefined>;
+  scheduler(): Promise<OnRecord | undefined>;
 }
 
-export function openReader(where: Parameters<typeof existingState>[0]): Reader {
+/** A reader of a state directory that a scheduler may have left in the middle of something. */
+export interface DirectoryReader extends Reader {
+  /** Why what is read here may not be all that was done, in a sentence that says what to do; nothing while a scheduler works, or none has to. */
+  unrecovered(): Promise<string | undefined>;
+}
+
+export function openReader(where: Parameters<typeof existingState>[0]): DirectoryReader {
   const state = existingState(where);
   const clock = systemClock();
-  const store = openSqliteStore(state.database, { readOnly: true });
+  const store = openStore({ database: state.database, readOnly: true });
   return {
     state,
     store,
@@ -34,13 +41,21 @@ export function openReader(where: Parameters<typeof existingState>[0]): Reader {
     owner: () => store.owner(),
     async scheduler() {
       const owner = await store.owner();
-      if (owner === undefined) return undefined;
-      // Looking at processes takes modules that most looks do without.
-      const { lives } = await import("./owner.ts");
-      return lives(owner) ? owner : undefined;
+      return owner?.lives ? owner : undefined;
     },
+    unrecovered: () => unrecovered(store, state),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
+}
+
+async function unrecovered(store: Pick<Store, "owner" | "damage">, { root }: StateDir): Promise<string | undefined> {
+  const owner = await store.owner();
+  if (owner?.lives) return undefined;
+  const damage = await store.damage();
+  if (damage !== undefined) return `${root} is damaged, and what is shown is older than what was done: ${damage}`;
+  if (owner === undefined) return undefined;
+  const who = `${owner.command} (pid ${owner.process.pid} on ${owner.host})`;
+  return `${root} is not yet recovered: ${who} ended without giving it back, and what is shown may not be all it did. \`rota serve\` or \`rota run PLAN --resume\` goes on`;
 }
 
 interface ReadFrom {

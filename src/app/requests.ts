@@ -5,10 +5,10 @@ import { findTask, type Run } from "../domain/run.ts";
 import { isTerminal } from "../domain/task.ts";
 import { later, seconds } from "../domain/time.ts";
 import { systemClock } from "../effects/clock.ts";
-import { openSqliteStore } from "../store/sqlite/store.ts";
+import { openStore } from "../store/open.ts";
 import type { RequestKind, Store } from "../store/store.ts";
 import { loadConfig } from "./config.ts";
-import { lives, ringBell } from "./owner.ts";
+import { ringBell } from "./owner.ts";
 import { findRun, loadRun, mustFindTask } from "./reader.ts";
 import { refuseInVain } from "./refuse.ts";
 import { existingState, type StateDir } from "./state.ts";
@@ -42,7 +42,7 @@ const PATIENCE = seconds(3);
 
 export async function ask(wish: Wish, where: Parameters<typeof existingState>[0]): Promise<Answer> {
   const state = existingState(where);
-  await using store = openSqliteStore(state.database);
+  await using store = openStore({ database: state.database });
   const row = await findRun({ store }, wish.run);
   const run = await loadRun({ store }, row);
   const task = wish.task === undefined ? undefined : mustFindTask(run, wish.task);
@@ -107,10 +107,7 @@ const leave = (store: Store, { manifest }: Run, { kind, task, why }: Wish, by: s
     ...(why !== undefined && { why }),
   });
 
-const isScheduled = async (store: Store): Promise<boolean> => {
-  const owner = await store.owner();
-  return owner !== undefined && lives(owner);
-};
+const isScheduled = async (store: Store): Promise<boolean> => (await store.owner())?.lives === true;
 
 /** Waits for what was asked to be so, by reading what the scheduler writes. Nothing when it left without having heard. */
 async function hear(

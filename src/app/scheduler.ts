@@ -11,13 +11,13 @@ import { type Secrets, systemSecrets } from "../effects/random.ts";
 import { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { Executor } from "../execute/executor.ts";
-import { openSqliteStore } from "../store/sqlite/store.ts";
+import { openStore } from "../store/open.ts";
 import type { Owner, Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
-import { lives } from "./owner.ts";
 import { RunNames } from "./run-names.ts";
 import type { StateDir } from "./state.ts";
 import { refuseDisagreement } from "./take-over.ts";
+import { keepTerm } from "./term.ts";
 
 export interface SchedulerOptions {
   readonly state: StateDir;
@@ -49,7 +49,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
   const capacity = machineCapacity();
   await using undo = new AsyncDisposableStack();
   undo.use(executor);
-  const store = undo.use(openSqliteStore(state.database, { durability }));
+  const store = undo.use(openStore({ database: state.database, durability }));
   const owner: Owner = {
     process: ownIdentity(),
     host: hostName(),
@@ -60,14 +60,14 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     ...pressureOf(config),
   };
   const before = await store.owner();
-  const acquired = await store.acquire(owner, lives);
+  const acquired = await store.acquire(owner);
   if (!acquired.ok) throw busy(state, acquired.error);
   // It was not given back: whoever had it died in the middle of something. Until it is known to be whole it stays marked so.
   if (before !== undefined) await refuseDisagreement(store, state.root);
-  const epoch = acquired.value;
+  const term = acquired.value;
   const engine = new Engine({
     store,
-    epoch,
+    epoch: term.epoch,
     clock,
     secrets,
     executor,
@@ -82,6 +82,8 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
   });
   await engine.open();
   const bell = answerBell(state, engine);
+  // Another scheduler has the store, or may have it soon: nothing more is begun here, and what is written next is refused.
+  const tenure = keepTerm({ store, term, clock, lost: () => engine.pause() });
   // From here on it is the scheduler that ends them.
   undo.move();
   return {
@@ -93,9 +95,10 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     names: new RunNames({ secrets, store, clock }),
     async [Symbol.asyncDispose]() {
       bell.close();
+      tenure[Symbol.dispose]();
       await engine.close();
       await executor[Symbol.asyncDispose]();
-      await store.release(epoch);
+      await store.release(term);
       await store[Symbol.asyncDispose]();
     },
   };

@@ -74,8 +74,8 @@ function siteOf({ resources, rates, tasks }: Plan, config: Config): SiteSpec {
 
 async function historyOf({ database }: StateDir, plan: string): Promise<History> {
   if (!existsSync(database)) return NO_HISTORY;
-  const { openSqliteStore } = await import("../store/sqlite/store.ts");
-  await using store = openSqliteStore(database, { readOnly: true });
+  const { openStore } = await import("../store/open.ts");
+  await using store = openStore({ database, readOnly: true });
   return await store.history(plan);
 }
 

@@ -7,6 +7,7 @@ import type { RunNo, Run as RunState } from "../domain/run.ts";
 import { eventJson, eventLine } from "../views/events.ts";
 import type { Run } from "./command.ts";
 import { themeOf } from "./theme.ts";
+import { sayUnrecovered } from "./unrecovered.ts";
 
 /** Enough to be quick, few enough that a ledger of millions does not fill the memory. */
 const PAGE = 2_000;
@@ -14,6 +15,7 @@ const PAGE = 2_000;
 export const run: Run = async (input, context) => {
   const { terminal, env, cwd } = context;
   await using reader = openReader({ flag: input.text("state"), env, cwd });
+  await sayUnrecovered(reader, terminal);
   const asked = await whatIsAsked(reader, input.text("run"), input.text("task"));
   const theme = themeOf(context);
   const runs = new RunBook(reader);

@@ -10,9 +10,11 @@ import { isHeld, type Task } from "../domain/task.ts";
 import type { Input, Run } from "./command.ts";
 import { LineCleaner, readOn, tailStart } from "./log-bytes.ts";
 import type { Terminal } from "./terminal.ts";
+import { sayUnrecovered } from "./unrecovered.ts";
 
 export const run: Run = async (input, { terminal, env, cwd }) => {
   await using reader = openReader({ flag: input.text("state"), env, cwd });
+  await sayUnrecovered(reader, terminal);
   const seen = await reader.store.lastSeq();
   const found = await loadRun(reader, await findRun(reader, input.text("run")));
   const task = mustFindTask(found, input.arguments[0] as string);

@@ -6,25 +6,28 @@ import { type StatusView, statusJson, statusOf } from "../views/status.ts";
 import { statusText } from "../views/status-text.ts";
 import type { Context, Input, Run } from "./command.ts";
 import { themeOf } from "./theme.ts";
+import { sayUnrecovered } from "./unrecovered.ts";
 
 export const run: Run = async (input, context) => {
   const { terminal, env, cwd } = context;
   await using reader = openReader({ flag: input.text("state"), env, cwd });
-  terminal.out(input.flag("all") ? await allRuns(reader, input, context) : await oneRun(reader, input, context));
+  const notice = await sayUnrecovered(reader, terminal);
+  const show = input.flag("all") ? allRuns : oneRun;
+  terminal.out(await show(reader, input, context, notice));
   return 0;
 };
 
-async function allRuns(reader: Reader, input: Input, context: Context): Promise<string> {
+async function allRuns(reader: Reader, input: Input, context: Context, notice: object): Promise<string> {
   const { runsJson, runsText } = await import("../views/runs.ts");
   const owned = (await reader.scheduler()) !== undefined;
   const all = { runs: await reader.store.runs(), owned, now: reader.now() };
-  if (input.flag("json")) return `${JSON.stringify(runsJson(all))}\n`;
+  if (input.flag("json")) return `${JSON.stringify({ ...runsJson(all), ...notice })}\n`;
   return joined(runsText(all, { columns: context.terminal.columns }, themeOf(context)));
 }
 
-async function oneRun(reader: Reader, input: Input, context: Context): Promise<string> {
+async function oneRun(reader: Reader, input: Input, context: Context, notice: object): Promise<string> {
   const view = await viewOf(reader, input.arguments[0]);
-  if (input.flag("json")) return `${JSON.stringify(statusJson(view))}\n`;
+  if (input.flag("json")) return `${JSON.stringify({ ...statusJson(view), ...notice })}\n`;
   return joined(statusText(view, { columns: context.terminal.columns }, themeOf(context)));
 }
 

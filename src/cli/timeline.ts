@@ -4,24 +4,26 @@ import { type Timeline, timelineOf } from "../views/timeline.ts";
 import type { Context, Run } from "./command.ts";
 import { deliver, type Form, formOf } from "./output.ts";
 import { themeOf } from "./theme.ts";
+import { sayUnrecovered } from "./unrecovered.ts";
 
 export const run: Run = async (input, context) => {
   const { env, cwd } = context;
   const form = formOf(input);
   await using reader = openReader({ flag: input.text("state"), env, cwd });
+  const notice = await sayUnrecovered(reader, context.terminal);
   const row = await findRun(reader, input.arguments[0]);
   const found = await loadRun(reader, row);
   const events = await reader.store.events({ run: row.no });
-  await deliver(await draw(timelineOf(found, events, reader.now()), form, context), input, context);
+  await deliver(await draw(timelineOf(found, events, reader.now()), form, context, notice), input, context);
   return 0;
 };
 
 /** Each form is loaded when it is asked for. */
-async function draw(timeline: Timeline, form: Form, context: Context): Promise<string> {
+async function draw(timeline: Timeline, form: Form, context: Context, notice: object): Promise<string> {
   switch (form) {
     case "json": {
       const { timelineJson } = await import("../views/timeline.ts");
-      return `${JSON.stringify(timelineJson(timeline))}\n`;
+      return `${JSON.stringify({ ...timelineJson(timeline), ...notice })}\n`;
     }
     case "svg": {
       const { timelineSvg } = await import("../views/timeline-svg.ts");

@@ -5,14 +5,16 @@ import { leavesLog } from "../views/own-log.ts";
 import { whyJson, whyText } from "../views/why.ts";
 import type { Run } from "./command.ts";
 import { themeOf } from "./theme.ts";
+import { sayUnrecovered } from "./unrecovered.ts";
 
 export const run: Run = async (input, context) => {
   const { terminal, env, cwd } = context;
   await using reader = openReader({ flag: input.text("state"), env, cwd });
+  const notice = await sayUnrecovered(reader, terminal);
   const found = await loadRun(reader, await findRun(reader, input.text("run")));
   const task = mustFindTask(found, input.arguments[0] as string);
   const explanation = await explainTask(reader, found, task);
-  if (input.flag("json")) terminal.out(`${JSON.stringify(whyJson(explanation))}\n`);
+  if (input.flag("json")) terminal.out(`${JSON.stringify({ ...whyJson(explanation), ...notice })}\n`);
   else {
     const newest = await isNewest(reader, found);
     const options = {

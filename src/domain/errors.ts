@@ -8,6 +8,10 @@ export const USER_ERRORS = {
   STATE_UNUSABLE: { exitCode: 2, hint: "Check that the directory exists, is yours, and that the disk has room." },
   STATE_MISSING: { exitCode: 2, hint: "Start with `rota run PLAN`, or name the directory with --state DIR." },
   STORE_NEWER: { exitCode: 2, hint: "This state was written by a newer Rota: upgrade, or use another --state DIR." },
+  STORE_FOREIGN: {
+    exitCode: 2,
+    hint: "Move it away, or use another directory with --state DIR: what the former version wrote, only that version reads.",
+  },
   STORE_CORRUPT: { exitCode: 2, hint: "`rota doctor` says what is damaged. Nothing was changed." },
   STORE_FAILED: {
     exitCode: 2,

@@ -1,5 +1,4 @@
 /** Which processes live on this machine, and whether one of them is still the one we mean. Reads /proc; elsewhere asks `ps`. */
-import { execFileSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { hostname } from "node:os";
 import type { ProcessIdentity } from "../domain/task.ts";
@@ -143,7 +142,8 @@ const psLine = (options: readonly string[]): string | undefined => psLines(optio
 
 function psLines(options: readonly string[]): string[] {
   try {
-    const text = execFileSync("ps", options, {
+    // Loaded where there is no /proc only: most commands ask for a process, and none of them starts one.
+    const text = process.getBuiltinModule("node:child_process").execFileSync("ps", options, {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
       env: { LC_ALL: "C" },

@@ -4,8 +4,10 @@ import { no, owner, task } from "../../test/rig/builders.ts";
 import { forgettingConformance } from "../../test/rig/forgetting.ts";
 import { listingConformance } from "../../test/rig/listing.ts";
 import { orderingConformance } from "../../test/rig/ordering.ts";
+import { owningConformance } from "../../test/rig/owning.ts";
 import { asked, claimed, everyState, FIRST, NOW, Scribe, started } from "../../test/rig/scribe.ts";
 import { profile } from "../../test/rig/sessions.ts";
+import type { OpenStore } from "../../test/rig/stores.ts";
 import { runId, taskId, workerId } from "../domain/ids.ts";
 import { type Run, runNo } from "../domain/run.ts";
 import { later, minutes } from "../domain/time.ts";
@@ -13,55 +15,15 @@ import { asRecorded } from "./ledger.ts";
 import { restoreRun, type TaskRow, toRunRow, toTaskRow } from "./rows.ts";
 import { type Batch, NOTHING, type Request, type Store } from "./store.ts";
 
-const dead = (): boolean => false;
-const alive = (): boolean => true;
-
-/** The epoch of a new owner, whoever had the store before. */
+/** The epoch of a new owner, after one that does not live. */
 export async function acquired(store: Store): Promise<number> {
-  const result = await store.acquire(owner("rota run"), dead);
-  if (!result.ok) throw new Error("somebody holds the store");
-  return result.value;
+  const result = await store.acquire(owner("rota run"));
+  if (!result.ok) throw new Error("the owner of the store lives");
+  return result.value.epoch;
 }
 
-export function storeConformance(name: string, open: () => Store | Promise<Store>): void {
-  describe(`${name}: ownership`, () => {
-    test("a store that nobody owns is anybody's", async () => {
-      await using store = await open();
-      expect(await store.owner()).toBeUndefined();
-      expect(await store.acquire(owner("rota run"), alive)).toMatchObject({ ok: true });
-      expect(await store.owner()).toEqual(owner("rota run"));
-    });
-
-    test("while its owner lives it is nobody else's, and the answer says whose it is", async () => {
-      await using store = await open();
-      await store.acquire(owner("first", 1), alive);
-      expect(await store.acquire(owner("second", 2), alive)).toEqual({ ok: false, error: owner("first", 1) });
-      expect(await store.owner()).toEqual(owner("first", 1));
-    });
-
-    test("it is taken over from an owner that is dead, and the epoch grows each time", async () => {
-      await using store = await open();
-      const epochs = [await acquired(store), await acquired(store), await acquired(store)];
-      expect(epochs).toEqual([...new Set(epochs)].sort((a, b) => a - b));
-    });
-
-    test("what was given back is free, and the epoch is not used again", async () => {
-      await using store = await open();
-      const first = await acquired(store);
-      await store.release(first);
-      expect(await store.owner()).toBeUndefined();
-      expect(await acquired(store)).toBeGreaterThan(first);
-    });
-
-    test("one that was taken for dead cannot give back what is another's now", async () => {
-      await using store = await open();
-      const old = await acquired(store);
-      await store.acquire(owner("second", 2), dead);
-      await store.release(old);
-      expect(await store.owner()).toEqual(owner("second", 2));
-    });
-  });
-
+export function storeConformance(name: string, open: OpenStore): void {
+  owningConformance(name, open);
   describe(`${name}: commit`, () => {
     test("what was committed is given back: the run, its tasks as they were planned, and as they are", async () => {
       await using store = await open();

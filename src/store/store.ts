@@ -29,8 +29,23 @@ export interface Owner {
   readonly pressure?: { readonly depth: number; readonly thresholds: readonly [number, number, number] };
 }
 
-/** Grows with every change of owner, so that one that was taken for dead cannot write any more. */
+/** Grows with every change of owner, so that a scheduler that was taken for dead cannot write any more. */
 export type Epoch = number;
+
+/** The right to schedule for a store. */
+export interface Term {
+  readonly epoch: Epoch;
+  /**
+   * When it ends unless it is renewed before, by the clock that the store was given; the store itself may judge by another, and gives a
+   * moment on the safe side. Without one it lasts for as long as the store sees the owner live.
+   */
+  readonly expires?: Instant;
+}
+
+/** The owner on record, and whether its term still holds. Only the store can tell that: it judges by its own clock, or by the processes there are. */
+export interface OnRecord extends Owner {
+  readonly lives: boolean;
+}
 
 /** Everything that became true in one turn: written whole or not at all. */
 export interface Batch {
@@ -93,8 +108,8 @@ export interface TaskWrite {
 }
 
 /**
- * It counts for nothing, because somebody else owns the store now. What was on its way at the very moment in which the store was taken over may
- * be in the ledger all the same, before whatever the new owner writes.
+ * It counts for nothing, because another scheduler owns the store now. What was on its way at the very moment in which the store was taken over may
+ * be in the ledger all the same, before what the new owner writes.
  */
 export type Lost = "ownership-lost";
 
@@ -140,11 +155,13 @@ export interface StoredRun {
 }
 
 export interface Store extends AsyncDisposable {
-  /** Makes `owner` the owner, unless another one lives: `alive` is asked about the one on record. */
-  acquire(owner: Owner, alive: (other: Owner) => boolean): Promise<Result<Epoch, Owner>>;
-  /** Gives the store back; what was not committed is nobody's. */
-  release(epoch: Epoch): Promise<void>;
-  owner(): Promise<Owner | undefined>;
+  /** Makes `owner` the owner, unless the one on record still lives: then it is told which one that is. */
+  acquire(owner: Owner): Promise<Result<Term, OnRecord>>;
+  /** The same term, for longer. Refused when another owner has the store, or could have had it. */
+  renew(term: Term): Promise<Result<Term, Lost>>;
+  /** Gives the store back; what was not committed is no owner's. */
+  release(term: Pick<Term, "epoch">): Promise<void>;
+  owner(): Promise<OnRecord | undefined>;
   /**
    * Whole or not at all. The next one may be given before this one is answered: they are written in the order in which they are given, and
    * after one that was not written no other of the same owner is.
@@ -172,15 +189,17 @@ export interface Store extends AsyncDisposable {
   /**
    * Forgets runs that have ended, with their tasks and everything the ledger says of them; what they have taught stays. Gives those that
    * are forgotten: the newest run stays, so that no number is given twice, and so does what a caller's key still leads to. Refused
-   * while an owner is `alive`, who knows of them.
+   * while the owner on record lives, which knows of them.
    */
-  prune(runs: readonly RunNo[], alive: (owner: Owner) => boolean): Promise<Result<readonly RunNo[], Owner>>;
+  prune(runs: readonly RunNo[]): Promise<Result<readonly RunNo[], OnRecord>>;
   /** The positions in the ledger of what was forgotten, in order. They are not used again. */
   forgotten(): Promise<readonly Range[]>;
   /** This store's own secret, from which the tokens of leases follow; `fresh` when it has none yet. */
   secret(fresh: string): Promise<string>;
   request(request: Request): Promise<number>;
   requests(): Promise<readonly PendingRequest[]>;
+  /** Whether something that was committed can no longer be read, as far as can be told without reading everything: in a sentence that says what to do. */
+  damage(): Promise<string | undefined>;
   /** What is wrong with the store itself, in sentences; empty when nothing is. */
   check(): Promise<readonly string[]>;
 }

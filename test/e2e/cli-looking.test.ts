@@ -25,9 +25,10 @@ interface Scene {
 async function openScene(specs: readonly TaskSpec[], id = "release-abc123"): Promise<Scene> {
   const cwd = freshDir();
   const state = stateDir(join(cwd, ".rota"));
-  const store = openSqliteStore(state.database);
+  // Its scheduler is this test: to others it is one of another host, which lives.
+  const store = openSqliteStore(state.database, { lives: () => false });
   onTestFinished(() => store[Symbol.asyncDispose]());
-  const rig = await openRig({ store, capacity: { cpu: 2_000 } });
+  const rig = await openRig({ store, host: "elsewhere", capacity: { cpu: 2_000 } });
   await rig.submit(specs, manifest({ id: runId(id), name: "release", submittedAt: rig.clock.now() }));
   return {
     rig,
@@ -38,7 +39,7 @@ async function openScene(specs: readonly TaskSpec[], id = "release-abc123"): Pro
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, text);
     },
-    leave: () => store.release(1),
+    leave: () => store.release({ epoch: 1 }),
   };
 }
 
@@ -110,7 +111,7 @@ describe("status", () => {
     const { out } = await look("status", "--json");
     expect(JSON.parse(out)).toMatchObject({
       state: "running",
-      owner: { pid: 1, host: "here" },
+      owner: { pid: 1, host: "elsewhere" },
       running: [{ task: "fetch", attempt: 1, worker: "w1", state: "running" }],
       waiting: [{ reason: "needs", count: 3 }],
     });
@@ -441,8 +442,8 @@ describe("doctor", () => {
       workers: 1,
       capacity: {},
     };
-    const store = openSqliteStore(join(cwd, ".rota/rota.db"));
-    await store.acquire(dead, () => false);
+    const store = openSqliteStore(join(cwd, ".rota/rota.db"), { lives: () => false });
+    await store.acquire(dead);
     await store[Symbol.asyncDispose]();
     chmodSync(join(cwd, ".rota"), 0o755);
     const { code, out } = await look("doctor", "--json");

@@ -31,8 +31,8 @@ const RUNS = 520;
 /** Runs whose events stand among each other; all have ended, and the first few have logs. */
 async function fill(state: StateDir): Promise<void> {
   await using store = openSqliteStore(state.database);
-  const acquired = await store.acquire(owner("rota run"), () => false);
-  const epoch = acquired.ok ? acquired.value : 0;
+  const acquired = await store.acquire(owner("rota run"));
+  const epoch = acquired.ok ? acquired.value.epoch : 0;
   const scribe = new Scribe();
   const runs = Array.from({ length: RUNS }, (_, at) =>
     scribe.submit([task("a")], { id: runId(`run-${at + 1}`) }, runNo(at + 1)),
@@ -43,7 +43,7 @@ async function fill(state: StateDir): Promise<void> {
     if (run.no <= 4) logOf(state, `run-${run.no}`);
   }
   await store.commit(scribe.journal.take(epoch));
-  await store.release(epoch);
+  await store.release({ epoch });
 }
 
 function logOf(state: StateDir, id: string): void {

@@ -67,7 +67,7 @@ describe("R14: what a dead daemon left", () => {
   async function impersonate(place: Place, pid: number): Promise<void> {
     const process = { pid, startTime: "1", bootId: bootId() };
     await using store = openSqliteStore(join(place.dir, "state", "rota.db"));
-    await store.acquire({ ...owner("rota serve"), process, host: hostName() }, () => false);
+    await store.acquire({ ...owner("rota serve"), process, host: hostName() });
     const folder = join(place.dir, "state", "processes");
     mkdirSync(folder, { recursive: true });
     const socket = join(folder, "gone.sock");
@@ -96,7 +96,7 @@ describe("R9: a store that is slow or busy", () => {
     using place = openPlace();
     const file = join(place.dir, "rota.db");
     await using store = openSqliteStore(file, { durability: "normal" });
-    const acquired = await store.acquire(owner("writer"), () => false);
+    const acquired = await store.acquire(owner("writer"));
     expect(acquired.ok).toBe(true);
     using reader = new DatabaseSync(file, { readOnly: true });
     reader.exec("begin");

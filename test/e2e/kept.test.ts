@@ -1,8 +1,7 @@
 /** The built program starts from what the build has compiled, and without it where that is of no use. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { freshDir } from "../rig/cli.ts";
@@ -48,27 +47,45 @@ describe.each([
   });
 });
 
-test("what a plan of processes does not need is not waited for", () => {
-  const dir = freshDir();
-  const plan = join(dir, "plan.json");
-  writeFileSync(plan, JSON.stringify({ name: "plan", tasks: { first: { run: ["true"] } } }));
+/** Leaves what a plan of one process does, and says what of Node the command had loaded when it ended, after the program's name. */
+function loadedBy(
+  args: readonly string[],
+  dir: string,
+): { readonly status: number | null; readonly loaded: readonly string[] } {
   const look = join(dir, "look.cjs");
   writeFileSync(look, 'process.on("exit",()=>console.error([process.argv[1],...process.moduleLoadList].join()))');
-  const { status, stderr } = spawnSync(ROTA, ["run", plan, "--json", "--state", join(dir, "state")], {
+  const { status, stderr } = spawnSync(ROTA, [...args], {
+    cwd: dir,
     encoding: "utf8",
     env: { ...process.env, NODE_OPTIONS: `--require=${look}` },
   });
-  const [main, ...loaded] = stderr.split(",");
+  return { status, loaded: stderr.split(",") };
+}
+
+function planIn(dir: string): string {
+  const plan = join(dir, "plan.json");
+  writeFileSync(plan, JSON.stringify({ name: "plan", tasks: { first: { run: ["true"] } } }));
+  return plan;
+}
+
+test("what a plan of processes does not need is not waited for", () => {
+  const dir = freshDir();
+  const { status, loaded } = loadedBy(["run", planIn(dir), "--json", "--state", "state"], dir);
   // It is no ES module: what finds and links these would be waited for, too.
-  expect([status, main, loaded.includes("NativeModule net")]).toEqual([0, join(CLI, "main.cjs"), true]);
-  expect(loaded.filter((name) => /^NativeModule (crypto|worker_threads|http)$/.test(name))).toEqual([]);
+  expect([status, loaded[0], loaded.includes("NativeModule net")]).toEqual([0, join(CLI, "main.cjs"), true]);
+  expect(loaded.filter((name) => /^NativeModule (worker_threads|http)$/.test(name))).toEqual([]);
 });
 
-test("the empty database that the build has made is of the newest schema", () => {
-  // Not where it lies: whoever opens it leaves something beside it.
-  const copy = join(freshDir(), "blank.db");
-  copyFileSync(join(DIST, "store/sqlite/blank.db"), copy);
-  using db = new DatabaseSync(copy, { readOnly: true });
-  const known = readdirSync(join(DIST, "store/sqlite/migrations")).length;
-  expect(db.prepare("pragma user_version").get()).toEqual({ user_version: known });
+test("what a look does not need is not waited for", () => {
+  const dir = freshDir();
+  expect(loadedBy(["run", planIn(dir), "--state", "state"], dir).status).toBe(0);
+  for (const args of [["--version"], ["status", "--state", "state"]]) {
+    const { status, loaded } = loadedBy(args, dir);
+    expect([status, loaded[0]]).toEqual([0, join(CLI, "main.cjs")]);
+    const spared = /^NativeModule (crypto|child_process|net|worker_threads|http)$/;
+    expect(
+      loaded.filter((name) => spared.test(name)),
+      args.join(" "),
+    ).toEqual([]);
+  }
 });

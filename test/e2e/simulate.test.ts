@@ -114,7 +114,7 @@ describe("true durations", () => {
   test("are taken from earlier runs where the plan has no estimate", async () => {
     const { simulate, cwd } = scene();
     const store = openSqliteStore(join(cwd, ".rota", "rota.db"));
-    await store.acquire(owner("test"), () => false);
+    await store.acquire(owner("test"));
     const lessons = [{ plan: "release", lessons: [{ task: "ship", logMs: Math.log(30_000) }] }];
     await store.commit({ ...NOTHING, epoch: 1, lessons });
     await store[Symbol.asyncDispose]();

@@ -284,7 +284,7 @@ function readRow(input: Buffer): void {
   const row: LedgerRow = { seq: 1, at: 2, run: 1, task: 0, version: 1, attempt: 1, kind: "noted", data: { note } };
   const read: LedgerRow[] = [];
   const pager = new Pager((page) => read.push(...rowsOn(page)));
-  pager.addEvent(fromLedgerRow(row));
+  pager.add(fromLedgerRow(row));
   pager.end();
   // As JSON has it, which knows no negative zero.
   deepStrictEqual(read, [JSON.parse(JSON.stringify(row))]);

@@ -7,6 +7,7 @@ import { RETRY_DEFAULT, type RetryPolicy, SPEC_DEFAULTS, type TaskSpec } from ".
 import type { ProcessIdentity, Status, Task } from "../../src/domain/task.ts";
 import { millis } from "../../src/domain/time.ts";
 import { newRun } from "../../src/domain/world.ts";
+import { hostName } from "../../src/effects/machine.ts";
 import type { Owner } from "../../src/store/store.ts";
 import { START } from "./clock.ts";
 
@@ -59,9 +60,10 @@ export const success: Outcome = { kind: "success", durationMs: millis(5) };
 export const exit = (code: number): Outcome => ({ kind: "exit", code, durationMs: millis(5) });
 export const identity = (pid: number): ProcessIdentity => ({ pid, startTime: `${pid}00`, bootId: "boot" });
 
+/** Of this host, and of a start of it long ago: so it does not live. */
 export const owner = (command: string, pid = 1): Owner => ({
   process: identity(pid),
-  host: "here",
+  host: hostName(),
   command,
   since: START,
   workers: 2,

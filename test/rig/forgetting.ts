@@ -10,16 +10,16 @@ import { NOTHING, type Store } from "../../src/store/store.ts";
 import { no, owner, success, task } from "./builders.ts";
 import { asked, claimed, FIRST, NOW, Scribe } from "./scribe.ts";
 import { profile } from "./sessions.ts";
+import type { OpenStore } from "./stores.ts";
 
-const dead = (): boolean => false;
 /** Each has one task at a time. */
 const claimedBy = (worker: string): TaskNews => ({ ...claimed, worker: workerId(worker) });
 const nos = (...raw: readonly number[]): readonly RunNo[] => raw.map(runNo);
 
 /** Three runs whose events stand among each other, of which the first two have ended; and what else there is of them. */
 async function filled(store: Store): Promise<{ readonly scribe: Scribe; readonly epoch: number }> {
-  const acquired = await store.acquire(owner("rota run"), dead);
-  const epoch = acquired.ok ? acquired.value : 0;
+  const acquired = await store.acquire(owner("rota run"));
+  const epoch = acquired.ok ? acquired.value.epoch : 0;
   const scribe = new Scribe();
   const { journal } = scribe;
   const runs = nos(1, 2, 3).map((each) => scribe.submit([task("a")], { id: runId(`run-${each}`) }, each));
@@ -46,7 +46,7 @@ async function expectWhole(store: Store): Promise<void> {
   expect(await brokenLaws(store)).toEqual([]);
 }
 
-export function forgettingConformance(name: string, open: () => Store | Promise<Store>): void {
+export function forgettingConformance(name: string, open: OpenStore): void {
   describe(`${name}: forgetting runs`, () => {
     test("takes everything that was of them, and leaves everything else as it was", async () => {
       await using store = await open();
@@ -55,7 +55,7 @@ export function forgettingConformance(name: string, open: () => Store | Promise<
       await store.request({ kind: "cancel", run: runId("run-3"), by: "mo", at: NOW });
       const [history, kept] = [await store.history("plan"), await store.load(runNo(3))];
       const [last, others] = [await store.lastSeq(), (await store.events({})).filter(({ run }) => run !== FIRST)];
-      expect(await store.prune(nos(1), dead)).toEqual({ ok: true, value: [FIRST] });
+      expect(await store.prune(nos(1))).toEqual({ ok: true, value: [FIRST] });
       expect((await store.runs()).map(({ no: each }) => each)).toEqual(nos(2, 3));
       expect([await store.load(FIRST), await store.events({ run: FIRST })]).toEqual([undefined, []]);
       expect(await store.events({})).toEqual(others);
@@ -78,7 +78,7 @@ export function forgettingConformance(name: string, open: () => Store | Promise<
         const gone = [...(await seqsOf(runNo(1))), ...(await seqsOf(runNo(2)))].sort((a, b) => a - b);
         expect(await store.forgotten()).toEqual([]);
         for (const each of order) {
-          await store.prune([each], dead);
+          await store.prune([each]);
           await expectWhole(store);
         }
         const ranges = await store.forgotten();
@@ -93,7 +93,7 @@ export function forgettingConformance(name: string, open: () => Store | Promise<
     test("reads on across what is gone, from any position and in pages", async () => {
       await using store = await open();
       await filled(store);
-      await store.prune(nos(1, 2), dead);
+      await store.prune(nos(1, 2));
       const all = (await store.events({})).map(({ seq }) => seq);
       for (let after = 0; after <= (await store.lastSeq()); after++) {
         const found = (await store.events({ after, limit: 2 })).map(({ seq }) => seq);
@@ -109,22 +109,24 @@ export function forgettingConformance(name: string, open: () => Store | Promise<
       await store.commit({ ...NOTHING, epoch, answers });
       scribe.submit([task("a")], { id: runId("run-4") }, runNo(4));
       await store.commit(scribe.journal.take(epoch));
-      expect(await store.prune(nos(2, 3, 4, 9), dead)).toEqual({ ok: true, value: [] });
+      expect(await store.prune(nos(2, 3, 4, 9))).toEqual({ ok: true, value: [] });
       scribe.write(scribe.world.run(runNo(3)) as Run, 0, { kind: "succeeded", outcome: success });
       scribe.journal.ofRun(runNo(3), { kind: "run_finished", outcome: "succeeded" }, NOW);
       scribe.write(scribe.world.run(runNo(4)) as Run, 0, { kind: "cancelled", asked });
       scribe.journal.ofRun(runNo(4), { kind: "run_finished", outcome: "cancelled" }, NOW);
       await store.commit(scribe.journal.take(epoch));
-      expect(await store.prune(nos(2, 3, 4), dead)).toEqual({ ok: true, value: nos(3) });
+      expect(await store.prune(nos(2, 3, 4))).toEqual({ ok: true, value: nos(3) });
       await store.forget(later(NOW, millis(1)));
-      expect(await store.prune(nos(2, 3, 4), dead)).toEqual({ ok: true, value: nos(2) });
+      expect(await store.prune(nos(2, 3, 4))).toEqual({ ok: true, value: nos(2) });
       await expectWhole(store);
     });
 
-    test("is refused while somebody schedules", async () => {
-      await using store = await open();
+    test("is refused while its scheduler lives", async () => {
+      let lives = false;
+      await using store = await open({ lives: () => lives });
       await filled(store);
-      expect(await store.prune(nos(1), () => true)).toEqual({ ok: false, error: owner("rota run") });
+      lives = true;
+      expect(await store.prune(nos(1))).toEqual({ ok: false, error: { ...owner("rota run"), lives } });
       expect(await store.runs()).toHaveLength(3);
     });
 
@@ -133,7 +135,7 @@ export function forgettingConformance(name: string, open: () => Store | Promise<
       const { scribe, epoch } = await filled(store);
       const last = await store.lastSeq();
       expect((await store.events({ run: FIRST })).at(-1)?.seq).toBe(last);
-      await store.prune(nos(1), dead);
+      await store.prune(nos(1));
       expect([await store.lastSeq(), await store.events({ after: last })]).toEqual([last, []]);
       scribe.journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked }, NOW);
       await store.commit(scribe.journal.take(epoch));

@@ -6,7 +6,8 @@ import type { Random } from "../../src/effects/random.ts";
 export interface Image {
   readonly db: Buffer;
   readonly wal: Buffer;
-  readonly book: Buffer;
+  /** How much of the log is known to be on the disk, where that is written down. */
+  readonly mark: Buffer;
 }
 
 const NONE = Buffer.alloc(0);
@@ -15,16 +16,16 @@ const contentOf = (path: string): Buffer => (existsSync(path) ? readFileSync(pat
 export const takeImage = (file: string): Image => ({
   db: readFileSync(file),
   wal: contentOf(`${file}-wal`),
-  book: contentOf(`${file}-daybook`),
+  mark: contentOf(`${file}-synced`),
 });
 
 /** Without the index of the log, as after a power cut: it is made anew from the log. */
-export function layDown(file: string, { db, wal, book }: Image): void {
+export function layDown(file: string, { db, wal, mark }: Image): void {
   mkdirSync(dirname(file), { recursive: true });
-  for (const end of ["-shm", "-wal", "-daybook"]) rmSync(`${file}${end}`, { force: true });
+  for (const end of ["-shm", "-wal", "-synced"]) rmSync(`${file}${end}`, { force: true });
   writeFileSync(file, db);
   if (wal.length > 0) writeFileSync(`${file}-wal`, wal);
-  if (book.length > 0) writeFileSync(`${file}-daybook`, book);
+  if (mark.length > 0) writeFileSync(`${file}-synced`, mark);
 }
 
 const PAGE = 4_096;
@@ -44,20 +45,6 @@ export function tear(wal: Buffer, synced: number, random: Random): Buffer {
     const fate = random.next();
     if (fate < 0.15) torn.fill(0, at, end);
     else if (fate < 0.25) for (let each = at; each < end; each++) torn[each] = below(random, 256);
-  }
-  return torn;
-}
-
-/** What a power cut leaves of a file of which some was being written over: each part as it was, as it should be, or neither. */
-export function tearOver(before: Buffer, after: Buffer, random: Random): Buffer {
-  const torn = Buffer.from(after);
-  if (before.length !== after.length) return torn;
-  for (let at = 0; at < torn.length; at += SECTOR) {
-    const end = Math.min(at + SECTOR, torn.length);
-    if (before.compare(after, at, end, at, end) === 0) continue;
-    const fate = random.next();
-    if (fate < 0.3) before.copy(torn, at, at, end);
-    else if (fate < 0.5) for (let each = at; each < end; each++) torn[each] = below(random, 256);
   }
   return torn;
 }
@@ -89,13 +76,6 @@ const inWal =
     const copy = Buffer.from(image.wal);
     return { ...image, wal: copy.length === 0 ? copy : (change(copy, random) ?? copy) };
   };
-const inBook =
-  (change: (book: Buffer, random: Random) => Buffer | undefined): Damage["of"] =>
-  (image, random) => {
-    const copy = Buffer.from(image.book);
-    return { ...image, book: copy.length === 0 ? copy : (change(copy, random) ?? copy) };
-  };
-
 function flip(buffer: Buffer, random: Random, from = 0): undefined {
   const at = from + below(random, buffer.length - from);
   buffer[at] = (buffer[at] as number) ^ (1 << below(random, 8));
@@ -145,9 +125,4 @@ export const DAMAGES: readonly Damage[] = [
   { name: "the log cut", of: inWal((wal, random) => wal.subarray(0, below(random, wal.length))) },
   { name: "two frames of the log swapped", of: inWal((wal, random) => swap(wal, FRAME, WAL_HEADER, random)) },
   { name: "the log gone", of: (image) => ({ ...image, wal: NONE }) },
-  { name: "a bit of the daybook flipped", of: inBook((book, random) => flip(book, random)) },
-  { name: "some bytes of the daybook overwritten", of: inBook(scribble) },
-  { name: "the daybook cut", of: inBook((book, random) => book.subarray(0, below(random, book.length))) },
-  { name: "two blocks of the daybook swapped", of: inBook((book, random) => swap(book, PAGE, 0, random)) },
-  { name: "the daybook gone", of: (image) => ({ ...image, book: NONE }) },
 ];

@@ -9,8 +9,8 @@ import { FIRST, NOW, Scribe } from "./scribe.ts";
 const BOTH = ["run-1", "run-2"];
 
 export async function ownerOf(store: Store): Promise<number> {
-  const acquired = await store.acquire(owner("rota run"), () => false);
-  return acquired.ok ? acquired.value : 0;
+  const acquired = await store.acquire(owner("rota run"));
+  return acquired.ok ? acquired.value.epoch : 0;
 }
 
 export function listingConformance(name: string, open: () => Store | Promise<Store>): void {

@@ -18,6 +18,8 @@ export interface RigOptions extends Partial<Omit<EngineOptions, "workers">> {
   readonly store?: Store;
   /** The same every time when absent. */
   readonly secrets?: Secrets;
+  /** Of the scheduler: this one, when absent. */
+  readonly host?: string;
 }
 
 export class Rig {
@@ -29,23 +31,26 @@ export class Rig {
   readonly told: Event[] = [];
   #options: EngineOptions;
   readonly #secrets: Secrets | undefined;
+  readonly #host: string | undefined;
   #epochs = 0;
 
-  constructor({ store = openMemoryStore(), workers = 2, secrets, ...options }: RigOptions) {
+  constructor({ store = openMemoryStore(), workers = 2, secrets, host, ...options }: RigOptions) {
     this.store = store;
     this.#secrets = secrets;
+    this.#host = host;
     this.#options = { capacity: {}, capabilities: [], ...options, workers: slots(workers) };
   }
 
   /** A new scheduler takes the store over, whatever the old one is doing. */
   async boot(options: RigOptions = {}): Promise<Engine> {
     const { workers, ...rest } = options;
+    const self = owner(`boot ${++this.#epochs}`);
     this.#options = { ...this.#options, ...rest, ...(workers !== undefined && { workers: slots(workers) }) };
-    const acquired = await this.store.acquire(owner(`boot ${++this.#epochs}`), () => false);
+    const acquired = await this.store.acquire({ ...self, host: this.#host ?? self.host });
     if (!acquired.ok) throw new Error("the store has an owner that lives");
     this.engine = new Engine({
       store: this.store,
-      epoch: acquired.value,
+      epoch: acquired.value.epoch,
       clock: this.clock,
       secrets: this.#secrets ?? countedSecrets(this.#epochs),
       executor: this.machine.executor(),

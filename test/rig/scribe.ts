@@ -54,6 +54,8 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
   const outcome = { ...success, usage: { cpuMs: millis(3), peakBytes: 4_096 } };
   const spawn = { kind: "spawn", message: "no such file", durationMs: millis(0) } as const;
   const notBefore = later(NOW, seconds(9));
+  const work = { kind: "success", durationMs: millis(5) } as const;
+  const verifying = { kind: "verifying", worker: workerId("local/verify"), deadline: notBefore, outcome: work } as const;
   scribe
     .write(run, at("claimed"), claimed)
     .write(run, at("set back"), { kind: "set_back", by: seconds(100) })
@@ -61,6 +63,8 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
     .write(run, at("running"), claimed, started, { kind: "lease_renewed", deadline: instant(NOW + 60_000) })
     .write(run, at("inline"), claimed, { kind: "started" }, { kind: "silent", forMs: millis(300) })
     .write(run, at("stopping"), claimed, started, { kind: "stopping", reason: { kind: "timeout", limit: "soft" } })
+    .write(run, at("verifying"), claimed, started, verifying, started)
+    .write(run, at("verified again"), claimed, started, verifying, started, verifying)
     .write(run, at("succeeded"), claimed, started, { kind: "succeeded", outcome })
     .write(run, at("failed"), claimed, { kind: "failed", outcome: spawn, reason: "permanent" })
     .write(run, at("retried"), claimed, started, { kind: "retried", outcome: spawn, notBefore, costs: true })
@@ -77,6 +81,8 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
 
 const WORDS = [
   "claimed",
+  "verifying",
+  "verified again",
   "set back",
   "stopped early",
   "running",

@@ -1,7 +1,10 @@
 /** Stores with something in the way, so that a test can look between two moments that are usually one. */
 import { err } from "../../src/std/result.ts";
 import type { Aside } from "../../src/store/sqlite/connect.ts";
-import type { Batch, Store } from "../../src/store/store.ts";
+import type { Batch, Owner, Store } from "../../src/store/store.ts";
+
+/** An empty store, in which the owner on record lives as it is said here; or does not, when nothing is said. */
+export type OpenStore = (options?: { readonly lives: (owner: Owner) => boolean }) => Store | Promise<Store>;
 
 /** Whatever is committed is committed by the thread. */
 export const ALWAYS: Aside = { from: 1, atOnce: 1, after: 0 };

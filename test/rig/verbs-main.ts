@@ -1,11 +1,9 @@
 /**
  * A process that does every verb to the store in a file, and says on standard output after each that it was answered. It is there to be
- * killed. A stubborn one goes on with the next verb when one has failed; with `aside` a thread of its own does the commits; with `daybook` they
- * are entered in one; with `blank` the file begins as a copy of `blank.db`, which lies where its folder does; with `normal` they are synced
- * beside everything else, by a clock that is in a hurry.
+ * killed. A stubborn one goes on with the next verb when one has failed; with `aside` a thread of its own does the commits; with `normal` they
+ * are synced beside everything else, by a clock that is in a hurry.
  */
 import { writeSync } from "node:fs";
-import { pathToFileURL } from "node:url";
 import { instant } from "../../src/domain/time.ts";
 import { systemClock } from "../../src/effects/clock.ts";
 import type { SqliteOptions } from "../../src/store/sqlite/connect.ts";
@@ -22,11 +20,9 @@ function hurried(): SqliteOptions {
 }
 const [file = "", from = "0", ...ways] = process.argv.slice(2);
 {
-  const begun = ways.includes("blank") ? { blank: new URL("../blank.db", pathToFileURL(file)) } : {};
   const written = ways.includes("aside") ? { aside: ALWAYS } : {};
   const synced = ways.includes("normal") ? hurried() : {};
-  const daybookAfter = ways.includes("daybook") ? 0 : Number.POSITIVE_INFINITY;
-  await using store = openSqliteStore(file, { foldAfter: 1, daybookAfter, ...begun, ...written, ...synced });
+  await using store = openSqliteStore(file, { foldAfter: 1, ...written, ...synced });
   say("opened");
   const failed = ways.includes("stubborn") ? (name: string) => say(`failed: ${name}`) : undefined;
   await perform(store, (done, name) => say(`${done} ${name}`), Number(from), failed);

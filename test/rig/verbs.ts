@@ -50,8 +50,8 @@ function* steps(): Generator<Step> {
     return {
       name,
       verb: async (store) => {
-        const acquired = await store.acquire(owner(name), () => false);
-        if (!acquired.ok || acquired.value !== epoch) throw new Error(`epoch ${epoch} was expected`);
+        const acquired = await store.acquire(owner(name));
+        if (!acquired.ok || acquired.value.epoch !== epoch) throw new Error(`epoch ${epoch} was expected`);
       },
     };
   };
@@ -98,7 +98,7 @@ function* steps(): Generator<Step> {
   ]);
   yield commit("end of the run with its lessons");
   yield { name: "forget", verb: (store) => store.forget(instant(START + 1)) };
-  yield { name: "release", verb: (store) => store.release(epoch) };
+  yield { name: "release", verb: (store) => store.release({ epoch }) };
   yield acquire("acquire again");
   const second = scribe.submit(wide, { id: runId("run-2"), retryOf: runId("run-1"), carried: [no(0)] }, runNo(2));
   yield commit("submit of many pages");
@@ -120,7 +120,7 @@ function* forgetting(scribe: Scribe, commit: (name: string) => Step): Generator<
   yield {
     name: PRUNE,
     verb: async (store) => {
-      const pruned = await store.prune([1, 2, 3, 4].map(runNo), () => false);
+      const pruned = await store.prune([1, 2, 3, 4].map(runNo));
       if (!pruned.ok || pruned.value.join() !== "3")
         throw new Error("run 3, and no other, was expected to be forgotten");
     },
@@ -174,8 +174,8 @@ export async function perform(
 }
 
 export const STEPS: readonly string[] = Array.from(steps(), ({ name }) => name);
-/** So many steps could be done by versions that forgot nothing. */
-export const STEPS_OF_OLD = STEPS.indexOf(PRUNE);
+/** So many steps come before anything is forgotten. */
+export const BEFORE_PRUNE = STEPS.indexOf(PRUNE);
 
 /** Everything a store says of itself, as one short text: the whole is too long to be shown when it differs. */
 export async function portrait(store: Store): Promise<string> {

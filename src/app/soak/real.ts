@@ -10,7 +10,7 @@ import { type Millis, millis, seconds } from "../../domain/time.ts";
 import { sleep, systemClock } from "../../effects/clock.ts";
 import { type Random, seededRandom } from "../../effects/random.ts";
 import { brokenLaws } from "../../simulate/history/offline.ts";
-import { openSqliteStore } from "../../store/sqlite/store.ts";
+import { openStore } from "../../store/open.ts";
 import { type Client, connect } from "../../wire/client.ts";
 import { type Acks, playSession } from "./session.ts";
 
@@ -146,7 +146,7 @@ async function drained(client: Client): Promise<boolean> {
 }
 
 async function lawsOf(state: string, acks: Acks): Promise<readonly string[]> {
-  await using store = openSqliteStore(join(state, "rota.db"), { readOnly: true });
+  await using store = openStore({ database: join(state, "rota.db"), readOnly: true });
   const broken = [...(await brokenLaws(store))];
   const succeeded = new Set<string>();
   for (const { no, manifest } of await store.runs()) {

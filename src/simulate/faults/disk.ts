@@ -6,7 +6,7 @@ import type { Millis } from "../../domain/time.ts";
 import { later, millis } from "../../domain/time.ts";
 import { err } from "../../std/result.ts";
 import { openMemoryStore } from "../../store/memory/store.ts";
-import type { Batch, Store } from "../../store/store.ts";
+import type { Batch, Owner, Store } from "../../store/store.ts";
 import type { VirtualClock } from "../clock.ts";
 import type { Chance } from "./chance.ts";
 import type { Faults } from "./fault-kinds.ts";
@@ -35,7 +35,9 @@ const SLUGGISH_MAX = 15_000;
 
 export class Disk {
   readonly #deps: DiskDeps;
-  readonly store: Store = openMemoryStore();
+  /** How the scheduler that asks for the store judges of the one that has it. */
+  #judge: (owner: Owner) => boolean = () => false;
+  readonly store: Store = openMemoryStore({ lives: (owner) => this.#judge(owner) });
   /** Usually how long a write takes. */
   readonly #pace: Millis;
   /** Of whoever has the store. */
@@ -59,13 +61,14 @@ export class Disk {
     this.#isFull = false;
   }
 
-  /** The store as one process has it. */
-  open(life: Life): Store {
+  /** The store as one process has it, which takes the owner on record to live or not. */
+  open(life: Life, lives: (owner: Owner) => boolean): Store {
     const { store } = this;
     const commit = this.#inOrder(life);
     return {
-      acquire: (owner, alive) => life.pass(this.#acquire(owner, alive)),
-      release: (epoch) => life.pass(store.release(epoch)),
+      acquire: (owner) => life.pass(this.#acquire(owner, lives)),
+      renew: (term) => life.pass(store.renew(term)),
+      release: (term) => life.pass(store.release(term)),
       owner: () => life.pass(store.owner()),
       commit: (batch) => life.pass(commit(batch)),
       tend: () => store.tend(),
@@ -78,20 +81,22 @@ export class Disk {
       pauses: () => life.pass(store.pauses()),
       recall: (key) => life.pass(store.recall(key)),
       forget: (before) => life.pass(store.forget(before)),
-      prune: (runs, alive) => life.pass(store.prune(runs, alive)),
+      prune: (runs) => life.pass(store.prune(runs)),
       forgotten: () => life.pass(store.forgotten()),
       secret: (fresh) => life.pass(store.secret(fresh)),
       request: (request) => life.pass(this.#isFull ? Promise.reject(new DiskError("ENOSPC")) : store.request(request)),
       requests: () => life.pass(store.requests()),
+      damage: () => life.pass(store.damage()),
       check: () => life.pass(store.check()),
       [Symbol.asyncDispose]: async () => {},
     };
   }
 
-  async #acquire(...[owner, alive]: Parameters<Store["acquire"]>): ReturnType<Store["acquire"]> {
+  async #acquire(owner: Owner, lives: (owner: Owner) => boolean): ReturnType<Store["acquire"]> {
     if (this.#isFull) throw new DiskError("ENOSPC");
-    const acquired = await this.store.acquire(owner, alive);
-    if (acquired.ok) this.epoch = acquired.value;
+    this.#judge = lives;
+    const acquired = await this.store.acquire(owner);
+    if (acquired.ok) this.epoch = acquired.value.epoch;
     return acquired;
   }
 

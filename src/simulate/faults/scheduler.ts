@@ -58,12 +58,12 @@ export class SimulatedScheduler {
     const moments = deps.chance.fork("leisure");
     const leisure = (): Millis => millis(moments.whole(0, LEISURE_MAX_MS));
     this.clock = new OwnClock(deps.clock, this.life, { offset, rate, leisure });
-    this.store = deps.disk.open(this.life);
+    this.store = deps.disk.open(this.life, deps.lives);
   }
 
   /** Takes the store over, and everything that others have left. False when somebody else has it. */
   async boot(): Promise<boolean> {
-    const { machine, disk, lives, failed, no, chance } = this.#deps;
+    const { machine, disk, failed, no, chance } = this.#deps;
     const owner: Owner = {
       process: { pid: no, startTime: "0", bootId: "boot" },
       host: "host",
@@ -72,9 +72,9 @@ export class SimulatedScheduler {
       workers: this.#deps.scenario.workers.length,
       capacity: CAPACITY,
     };
-    const acquired = await this.store.acquire(owner, lives);
+    const acquired = await this.store.acquire(owner);
     if (!acquired.ok) return false;
-    this.epoch = acquired.value;
+    this.epoch = acquired.value.epoch;
     const executor = machine.open(this.life, () => this.epoch === disk.epoch);
     this.engine = new Engine({
       store: this.store,

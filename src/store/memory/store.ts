@@ -7,11 +7,13 @@ import type { Pause } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
 import type { Session } from "../../domain/session.ts";
 import type { TaskSpec } from "../../domain/spec.ts";
+import { type Instant, later, type Millis } from "../../domain/time.ts";
+import type { Clock } from "../../effects/clock.ts";
 import { err, ok } from "../../std/result.ts";
 import { joined, type Range } from "../../std/skips.ts";
 import { asRecorded } from "../ledger.ts";
 import type { RunRow, TaskRow } from "../rows.ts";
-import type { Batch, Owner, PendingRequest, Remembered, Store } from "../store.ts";
+import type { Batch, OnRecord, Owner, PendingRequest, Remembered, Store, Term } from "../store.ts";
 import { Turns } from "../turns.ts";
 
 interface Kept {
@@ -22,9 +24,20 @@ interface Kept {
 
 const KEEPS_ALL = Number.POSITIVE_INFINITY;
 
-export function openMemoryStore(): Store {
+export interface MemoryOptions {
+  /**
+   * Whether the owner on record still schedules. By itself this store takes it for gone: all its schedulers are in one process, and the
+   * next one comes after the one before.
+   */
+  readonly lives?: (owner: Owner) => boolean;
+  /** Terms end by this clock, after so long. */
+  readonly term?: { readonly clock: Pick<Clock, "now">; readonly lasts: Millis };
+}
+
+export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {}): Store {
   let owner: Owner | undefined;
   let epoch = 0;
+  let expires: Instant | undefined;
   const turns = new Turns();
   let lastRequest = 0;
   const runs = new Map<RunNo, Kept>();
@@ -37,6 +50,16 @@ export function openMemoryStore(): Store {
   const answers = new Map<string, Remembered>();
   let secret: string | undefined;
   const histories = new Map<string, History>();
+
+  const isOver = (): boolean => term !== undefined && expires !== undefined && term.clock.now() >= expires;
+  const onRecord = (): OnRecord | undefined =>
+    owner && { ...owner, lives: term === undefined ? lives(owner) : !isOver() };
+  /** The term as it is from now on. */
+  const lasting = (): Term => {
+    if (term === undefined) return { epoch };
+    expires = later(term.clock.now(), term.lasts);
+    return { epoch, expires };
+  };
 
   /** Everything that could refuse the batch is asked before anything is changed: whole or not at all. */
   const refuses = (batch: Batch): boolean =>
@@ -85,16 +108,22 @@ export function openMemoryStore(): Store {
   };
 
   return {
-    async acquire(next, alive) {
-      if (owner !== undefined && alive(owner)) return err(owner);
+    async acquire(next) {
+      const current = onRecord();
+      if (current?.lives) return err(current);
       owner = next;
-      return ok(++epoch);
+      epoch++;
+      return ok(lasting());
     },
-    async release(ofEpoch) {
-      if (ofEpoch === epoch) owner = undefined;
+    async renew(held) {
+      if (held.epoch !== epoch || owner === undefined || isOver()) return err("ownership-lost");
+      return ok(lasting());
+    },
+    async release(held) {
+      if (held.epoch === epoch) owner = undefined;
     },
     async owner() {
-      return owner;
+      return onRecord();
     },
     async commit(batch) {
       const isWritten = turns.next(batch.epoch, () => {
@@ -147,8 +176,9 @@ export function openMemoryStore(): Store {
     async forget(before) {
       for (const [key, { at }] of answers) if (at < before) answers.delete(key);
     },
-    async prune(wanted, alive) {
-      if (owner !== undefined && alive(owner)) return err(owner);
+    async prune(wanted) {
+      const current = onRecord();
+      if (current?.lives) return err(current);
       const gone = forgettable(wanted);
       const ids = new Set(Array.from(gone, (no) => runs.get(no)?.row.manifest.id));
       for (const no of gone) runs.delete(no);
@@ -173,6 +203,9 @@ export function openMemoryStore(): Store {
     },
     async requests() {
       return [...requests.values()];
+    },
+    async damage() {
+      return undefined;
     },
     async check() {
       return [];

@@ -1,7 +1,7 @@
-/** Looks every row over: writes the sums where there were none, and says which rows are not what was written. */
-import type { DatabaseSync } from "node:sqlite";
+/** Looks every row over, and says which are not what was written. */
+import type { Database } from "./platform.ts";
 import type { Row } from "./read.ts";
-import { COUNTED, type Counted, type Seal, sealSum, WHOLE_LEDGER } from "./seals.ts";
+import { COUNTED, type Counted, type Seal, WHOLE_LEDGER } from "./seals.ts";
 import { sumOf, TABLES, type Table, type Value } from "./sums.ts";
 
 interface Columns {
@@ -22,7 +22,6 @@ const COLUMNS: Readonly<Record<Table, Columns>> = {
     "run no",
     "run no state version attempt failures expiries approved since not_before worker expires_at token_hash lost_by lane detail",
   ),
-  ledger: columns("seq", "seq at run task version attempt kind data"),
   page: columns("first", "first last run events"),
   request: columns("no", "no at body"),
   duration: columns("plan task", "plan task count mean_log"),
@@ -32,27 +31,11 @@ const COLUMNS: Readonly<Record<Table, Columns>> = {
   answer: columns("key", "key at body"),
   seal: columns("run", "run first last versions"),
   forgotten: columns("first", "first last"),
-  daybook: columns("one", "book posted"),
 };
 
-/** Writes the sums and the seals of everything that is there: for a file from before there were any. */
-export function sealEverything(db: DatabaseSync): void {
-  for (const table of tablesIn(db)) {
-    const { key } = COLUMNS[table];
-    const update = db.prepare(`update ${table} set sum = ? where ${key.map((name) => `${name} = ?`).join(" and ")}`);
-    // Read whole before anything is written: what is being walked through must not change.
-    for (const row of [...rowsOf(db, table)]) update.run(sumOfRow(table, row), ...valuesOf(row, key));
-  }
-  for (const seal of sealsNeeded(db)) {
-    const { run, first, last, versions } = seal;
-    const insert = db.prepare("insert into seal (run, first, last, versions, sum) values (?, ?, ?, ?, ?)");
-    insert.run(run, first, last, versions, sealSum(seal));
-  }
-}
-
 /** Everything that is not as it was written, in sentences, at most so many. */
-export function* audit(db: DatabaseSync): Generator<string> {
-  for (const table of tablesIn(db)) {
+export function* audit(db: Database): Generator<string> {
+  for (const table of TABLES) {
     for (const row of rowsOf(db, table)) {
       if (row["sum"] !== sumOfRow(table, row)) yield `${table} ${nameOf(table, row)} is not what was written`;
     }
@@ -60,7 +43,7 @@ export function* audit(db: DatabaseSync): Generator<string> {
   yield* auditSeals(db);
 }
 
-function* auditSeals(db: DatabaseSync): Generator<string> {
+function* auditSeals(db: Database): Generator<string> {
   const needed = new Map(sealsNeeded(db).map((seal) => [seal.run, seal]));
   for (const row of rowsOf(db, "seal")) {
     const kept = row as unknown as Seal;
@@ -89,29 +72,18 @@ function* auditSeals(db: DatabaseSync): Generator<string> {
 }
 
 /** Every position is that of an event which is there, or of one that was forgotten. */
-function* auditPositions(db: DatabaseSync, last: number): Generator<string> {
-  const events = numberOf(db, `select coalesce(sum(last - first + 1), 0) as n from ${ledgerIn(db)}`);
-  const forgotten = isIn(db, "forgotten")
-    ? numberOf(db, "select coalesce(sum(last - first + 1), 0) as n from forgotten")
-    : 0;
+function* auditPositions(db: Database, last: number): Generator<string> {
+  const events = numberOf(db, `select coalesce(sum(last - first + 1), 0) as n from page`);
+  const forgotten = numberOf(db, "select coalesce(sum(last - first + 1), 0) as n from forgotten");
   if (events + forgotten !== last)
     yield `the ledger has ${events} events, where ${last - forgotten} were written and not forgotten`;
-  if (forgotten > 0 && numberOf(db, bothIn(db)) > 0) yield "events of the ledger that were forgotten are there";
+  if (forgotten > 0 && numberOf(db, BOTH) > 0) yield "events of the ledger that were forgotten are there";
 }
 
-const bothIn = (db: DatabaseSync): string =>
-  `select count(*) as n from forgotten join ${ledgerIn(db)} as kept on kept.first <= forgotten.last and kept.last >= forgotten.first`;
+const BOTH =
+  "select count(*) as n from forgotten join page on page.first <= forgotten.last and page.last >= forgotten.first";
 
-/** Which events there are of which run, from where to where; before there were pages, each by itself. */
-const ledgerIn = (db: DatabaseSync): string =>
-  isIn(db, "page") ? "page" : "(select seq as first, seq as last, run from ledger)";
-
-const numberOf = (db: DatabaseSync, query: string): number => (db.prepare(query).get() as { n: number }).n;
-
-/** Who only reads may meet a file from before all of them were there. */
-const tablesIn = (db: DatabaseSync): readonly Table[] => TABLES.filter((table) => isIn(db, table));
-const isIn = (db: DatabaseSync, table: Table): boolean =>
-  db.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table) !== undefined;
+const numberOf = (db: Database, query: string): number => (db.prepare(query).get() as { n: number }).n;
 
 interface Planned {
   readonly no: number;
@@ -123,33 +95,29 @@ const PLANNED = `
 
 const tableOf = (run: number): string => Object.entries(COUNTED).find(([, no]) => no === run)?.[0] ?? "";
 
-function sealsNeeded(db: DatabaseSync): readonly Seal[] {
+function sealsNeeded(db: Database): readonly Seal[] {
   const seals = db
     .prepare(
       `select run, min(first) as first, max(last) as last,
-              (select coalesce(sum(version), 0) from task where task.run = kept.run) as versions
-       from ${ledgerIn(db)} as kept where run <> ${WHOLE_LEDGER} group by run`,
+              (select coalesce(sum(version), 0) from task where task.run = page.run) as versions
+       from page where run <> ${WHOLE_LEDGER} group by run`,
     )
     .all() as unknown as Seal[];
-  const counted = (Object.keys(COUNTED) as Counted[])
-    .filter((table) => isIn(db, table))
-    .map((table) => ({
-      run: COUNTED[table],
-      first: 0,
-      last: 0,
-      versions: numberOf(db, `select coalesce(sum(sum), 0) as n from ${table}`),
-    }));
+  const counted = (Object.keys(COUNTED) as Counted[]).map((table) => ({
+    run: COUNTED[table],
+    first: 0,
+    last: 0,
+    versions: numberOf(db, `select coalesce(sum(sum), 0) as n from ${table}`),
+  }));
   return [...counted, ...seals, { run: WHOLE_LEDGER, first: 0, last: lastIn(db), versions: 0 }];
 }
 
-function lastIn(db: DatabaseSync): number {
-  const last = numberOf(db, `select coalesce(max(last), 0) as n from ${ledgerIn(db)}`);
-  return isIn(db, "forgotten")
-    ? Math.max(last, numberOf(db, "select coalesce(max(last), 0) as n from forgotten"))
-    : last;
+function lastIn(db: Database): number {
+  const last = (table: string): number => numberOf(db, `select coalesce(max(last), 0) as n from ${table}`);
+  return Math.max(last("page"), last("forgotten"));
 }
 
-function rowsOf(db: DatabaseSync, table: Table): IterableIterator<Row> {
+function rowsOf(db: Database, table: Table): IterableIterator<Row> {
   const { key, values } = COLUMNS[table];
   const names = [...new Set([...key, ...values, "sum"])];
   return db.prepare(`select ${names.join(", ")} from ${table}`).iterate() as IterableIterator<Row>;

@@ -1,13 +1,12 @@
 /** Opens the database, as safe as was asked for and with the schema this version knows. */
-import { chmodSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import type { Clock } from "../../effects/clock.ts";
-import { layBlank } from "./blank.ts";
+import type { Owner } from "../store.ts";
 import { asUserError } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
-import { migrate, refuseNewer } from "./migrate.ts";
+import { migrate, refuseForeign } from "./migrate.ts";
+import { type Database, type Platform, REAL } from "./platform.ts";
 import { damaged } from "./sums.ts";
 
 /** `full`: a commit is on the disk before it is answered. `normal`: about a second later, so that a power cut may lose the last ones, never mix them up. */
@@ -29,12 +28,12 @@ export interface SqliteOptions {
   readonly clock?: Pick<Clock, "now" | "at">;
   /** Pages of log after which it is folded back into the database, as soon as nobody waits for anything. */
   readonly foldAfter?: number;
-  /** Commits after which a daybook is laid; 0: before the first. */
-  readonly daybookAfter?: number;
-  /** Readers change nothing, not even the schema; but what was entered in the daybook and is not in the tables, they post. */
+  /** Whether the owner on record still schedules; by its process, where this is not given. */
+  readonly lives?: (owner: Owner) => boolean;
+  /** Readers change nothing, not even the schema. */
   readonly readOnly?: boolean;
-  /** What a new database is a copy of. */
-  readonly blank?: URL;
+  /** Of a simulation. Large batches are then written here, too, because a thread would not know of it. */
+  readonly platform?: Platform;
 }
 
 const BUSY_MS = 5_000;
@@ -47,24 +46,21 @@ const FOLD_AT_ONCE = 2 * FOLD_AFTER;
 /** A reader that stays keeps the log from being folded back. Once it has gone, the log is cut to this again. */
 const LOG_BYTES_MAX = 32 * 2 ** 20;
 
-export function connect(
-  file: string,
-  { durability = "full", readOnly = false, blank }: SqliteOptions = {},
-): DatabaseSync {
-  // Before anybody has it open: whoever closes it last brings what can be read into the database, and takes the rest away. Where
-  // commits are not synced one by one, a power cut may leave any of the last ones behind.
-  const broken = readOnly || durability === "normal" || file === ":memory:" ? undefined : brokenLog(file);
+export function connect(file: string, { readOnly = false, platform = REAL }: SqliteOptions = {}): Database {
+  // Before SQLite does: it would take what comes after damage for never written, and remove it when it closes the file.
+  const broken = readOnly || file === ":memory:" ? undefined : brokenLog(platform, placeOf(platform, file));
   if (broken !== undefined) throw asUserError(damaged(broken), file);
-  if (!readOnly) makePlace(file, blank);
-  const db = openDatabase(file, readOnly);
+  if (!readOnly) makePlace(platform, file);
+  const db = openDatabase(platform, file, readOnly);
   try {
-    if (readOnly) db.exec(`pragma busy_timeout = ${BUSY_MS}`);
-    else {
-      if (file !== ":memory:") chmodSync(file, 0o600);
-      prepareToWrite(db, durability);
-      migrate(db, file);
-    }
-    refuseNewer(db, file);
+    db.exec(`pragma busy_timeout = ${BUSY_MS}`);
+    // Before it is looked into: its log is open to the same users as the file is.
+    if (!readOnly && file !== ":memory:") platform.files.makePrivate(file);
+    // Before anything in it is changed: even its kind of log would be.
+    refuseForeign(db, file);
+    if (readOnly) return db;
+    prepareToWrite(db);
+    migrate(db, file);
     return db;
   } catch (error) {
     db.close();
@@ -72,11 +68,23 @@ export function connect(
   }
 }
 
-/** One more connection of a program that has the file open already. */
-export function connectBeside(file: string, durability: Durability): DatabaseSync {
-  const db = openDatabase(file, false);
+/** Where the file lies, and its log beside it, whatever it is called here. */
+export function placeOf({ files }: Platform, file: string): string {
   try {
-    prepareToWrite(db, durability);
+    return file === ":memory:" ? file : files.realpath(file);
+  } catch {
+    // It is made here.
+    return file;
+  }
+}
+
+/** One more connection of a program that has the file open already. */
+export function connectBeside(file: string, durability: Durability): Database {
+  const db = openDatabase(REAL, file, false);
+  try {
+    db.exec(`pragma busy_timeout = ${BUSY_MS}`);
+    prepareToWrite(db);
+    if (durability === "normal") relax(db);
     return db;
   } catch (error) {
     db.close();
@@ -84,28 +92,29 @@ export function connectBeside(file: string, durability: Durability): DatabaseSyn
   }
 }
 
-function prepareToWrite(db: DatabaseSync, durability: Durability): void {
-  db.exec(`pragma busy_timeout = ${BUSY_MS}`);
+/** From now on commits are answered before they are on the disk. */
+export const relax = (db: Database): void => db.exec("pragma synchronous = normal");
+export const stiffen = (db: Database): void => db.exec("pragma synchronous = full");
+
+function prepareToWrite(db: Database): void {
   db.exec("pragma journal_mode = wal");
-  db.exec(`pragma synchronous = ${durability === "full" ? "full" : "normal"}`);
+  stiffen(db);
   db.exec(`pragma wal_autocheckpoint = ${FOLD_AT_ONCE}`);
   db.exec(`pragma journal_size_limit = ${LOG_BYTES_MAX}`);
 }
 
-/** A folder for it, and in it a new one where there is none. */
-function makePlace(file: string, blank: URL | undefined): void {
+function makePlace({ files }: Platform, file: string): void {
   if (file === ":memory:") return;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    files.makeFolder(dirname(file));
   } catch (error) {
     throw asUserError(error, file);
   }
-  layBlank(file, blank);
 }
 
-function openDatabase(file: string, readOnly: boolean): DatabaseSync {
+function openDatabase(platform: Platform, file: string, readOnly: boolean): Database {
   try {
-    return new DatabaseSync(file, { readOnly, enableForeignKeyConstraints: false });
+    return platform.open(file, { readOnly });
   } catch (error) {
     throw asUserError(error, file);
   }

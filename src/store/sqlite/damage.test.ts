@@ -9,13 +9,9 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DAMAGES, type Image, layDown, takeImage } from "../../../test/rig/images.ts";
-import { asOfSchema } from "../../../test/rig/old-schema.ts";
 import { always } from "../../../test/rig/property.ts";
-import { perform, portrait, portraits, STEPS, STEPS_OF_OLD } from "../../../test/rig/verbs.ts";
-import { runNo } from "../../domain/run.ts";
+import { BEFORE_PRUNE, perform, portrait, portraits, STEPS } from "../../../test/rig/verbs.ts";
 import { seededRandom } from "../../effects/random.ts";
-import { audit } from "./audit.ts";
-import { connect } from "./connect.ts";
 import { openSqliteStore } from "./store.ts";
 import { sumOf, taskSum, type Value } from "./sums.ts";
 
@@ -34,29 +30,21 @@ let seen: readonly string[] = [];
 let open: Image;
 let closed: Image;
 let early: Image;
-let midway: Image;
-/** As a version that forgot nothing would have left it. */
+/** Before anything was forgotten. */
 let old: Image;
 beforeAll(async () => {
   seen = await portraits(() => openSqliteStore(":memory:"));
   const file = newFile();
   {
-    await using store = openSqliteStore(file, { daybookAfter: 0 });
+    await using store = openSqliteStore(file);
     await perform(store, (done) => {
       if (done === 7) early = takeImage(file);
-      if (done === 12) midway = takeImage(file);
-      if (done === STEPS_OF_OLD) old = takeImage(file);
+      if (done === BEFORE_PRUNE) old = takeImage(file);
     });
     open = takeImage(file);
   }
   closed = takeImage(file);
 });
-
-/** Has what was entered in the tables. */
-async function posted(file: string): Promise<void> {
-  await using store = openSqliteStore(file);
-  await store.lastSeq();
-}
 
 /** The truth, a refusal by its code, or what is wrong. */
 async function answerOf(image: Image, readOnly: boolean, file: string): Promise<string> {
@@ -73,7 +61,7 @@ async function answerOf(image: Image, readOnly: boolean, file: string): Promise<
 }
 
 const isRight = (answer: string): boolean => REFUSALS.includes(answer) || answer === `as after step ${STEPS.length}`;
-/** A log or a daybook that lost its end is as if the power had failed: an older state, whole, and no damage that could be seen. */
+/** A log that lost its end is as if the power had failed: an older state, whole, and no damage that could be seen. */
 const isOlder = (answer: string): boolean => isRight(answer) || answer.startsWith("as after step");
 
 describe(`a damaged file (SEED=${SEED})`, () => {
@@ -81,7 +69,7 @@ describe(`a damaged file (SEED=${SEED})`, () => {
     "with %s is read rightly or refused",
     async (name, of) => {
       const random = seededRandom(SEED);
-      const ofLog = name.includes("log") || name.includes("daybook");
+      const ofLog = name.includes("log");
       const file = newFile();
       const answers = new Map<string, number>();
       for (let no = 0; no < CASES / DAMAGES.length; no++) {
@@ -102,17 +90,6 @@ describe(`a damaged file (SEED=${SEED})`, () => {
     }
     // The other way round: the later log on the earlier database is the later state.
     expect(isOlder(await answerOf({ ...open, db: early.db }, false, file))).toBe(true);
-  });
-
-  test("with the daybook of another time is read rightly or refused", async () => {
-    const file = newFile();
-    for (const [which, { book }] of [early, midway, old].entries()) {
-      expect(book.length, `daybook ${which}`).toBeGreaterThan(0);
-      for (const other of [early, midway, old, open, closed]) {
-        const answer = await answerOf({ ...other, book }, which % 2 === 0, file);
-        expect(isOlder(answer), `daybook ${which}: ${answer}`).toBe(true);
-      }
-    }
   });
 
   test.each([
@@ -161,7 +138,6 @@ test("an event that was forgotten and came back in place of another is noticed, 
   const [file, before] = [newFile(), newFile()];
   layDown(file, closed);
   layDown(before, old);
-  await posted(before);
   {
     using db = new DatabaseSync(file);
     db.exec(`attach '${before}' as before; insert into main.page select * from before.page where first = 107`);
@@ -169,27 +145,6 @@ test("an event that was forgotten and came back in place of another is noticed, 
   }
   await using store = openSqliteStore(file, { readOnly: true });
   expect(await store.check()).toContain("events of the ledger that were forgotten are there");
-});
-
-describe("a file from before there were checksums", () => {
-  test.each([1, 2])("is read as it is (schema %i), and has every sum once it is written to", async (schema) => {
-    const newer = newFile();
-    layDown(newer, old);
-    await posted(newer);
-    asOfSchema(newer, `${newer}.old`, schema);
-    {
-      await using reader = openSqliteStore(`${newer}.old`, { readOnly: true });
-      expect((await reader.load(runNo(2)))?.tasks).toHaveLength(39);
-      expect(await reader.lastSeq()).toBe(113);
-      expect(await reader.check()).toEqual([]);
-    }
-    await using writer = openSqliteStore(`${newer}.old`);
-    expect(await writer.check()).toEqual([]);
-    if (schema === 2) expect(await portrait(writer)).toBe(seen[STEPS_OF_OLD]);
-    using db = connect(`${newer}.old`);
-    expect([...audit(db)]).toEqual([]);
-    expect(db.prepare("select count(*) as n from task where sum = 0").get()).toEqual({ n: 0 });
-  });
 });
 
 describe("the checksum of a row", () => {

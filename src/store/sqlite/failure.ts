@@ -3,12 +3,8 @@ import { UserError } from "../../domain/errors.ts";
 
 export type Otherwise = "STATE_UNUSABLE" | "STORE_FAILED";
 
-const SQLITE_READONLY = 8;
 const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
-const SQLITE_FULL = 13;
-const SQLITE_CANTOPEN = 14;
-const SQLITE_CONSTRAINT = 19;
 const SQLITE_NOTADB = 26;
 
 export function asUserError(error: unknown, file: string, otherwise: Otherwise = "STATE_UNUSABLE"): unknown {
@@ -36,15 +32,5 @@ const named = (file: string, error: UserError): UserError =>
 /** The disk did not do what it was asked: what it has now is not known, so nothing more may be promised on it. */
 export const isOfDisk = (error: unknown): boolean =>
   error instanceof Error && "errcode" in error && [SQLITE_IOERR, SQLITE_CORRUPT].includes(primaryCode(error));
-
-/** A law of the tables was broken: what was to be written is wrong, and not the disk. */
-export const isOfLaw = (error: unknown): boolean =>
-  error instanceof Error && "errcode" in error && primaryCode(error) === SQLITE_CONSTRAINT;
-
-/** It cannot be written to: read only, or no room. */
-export const isOfPlace = (error: unknown): boolean =>
-  error instanceof Error &&
-  "errcode" in error &&
-  [SQLITE_READONLY, SQLITE_FULL, SQLITE_CANTOPEN].includes(primaryCode(error));
 
 const primaryCode = (error: Error): number => Number((error as Error & { errcode: unknown }).errcode) & 0xff;

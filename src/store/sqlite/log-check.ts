@@ -1,38 +1,54 @@
 /**
  * Looks the write-ahead log over before SQLite does. SQLite reads it up to the first page that is not what was written, and takes what
  * comes after it for never written: after a power cut that is right, but where something was changed in the middle, commits that were
- * answered would silently be gone. Each page carries the sum of all before it, so whether one was written after another can still be told.
+ * answered would silently be gone. Each page carries the sum of all before it, so whether one was written after another can still be told:
+ * behind a page that is not whole there is then a commit that ended before another was begun.
+ * Where every commit is synced before it is answered, that is damage. Where they are synced later, a power cut may leave it of those that
+ * were not synced (`log-mark.ts`).
  */
-import { readFileSync } from "node:fs";
+import { isOfEarlierBoot, readMark } from "./log-mark.ts";
+import type { Files, Platform } from "./platform.ts";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
+/** Where the log's header has its salts, which every page of it repeats. */
+export const SALTS_AT = 16;
+export const SALT_BYTES = 8;
+export const saltsIn = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 /** Of a log whose sums are made of words in the order of this machine, which is that of nearly all. */
 const MAGIC = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0x377f0682 : 0x377f0683;
 
 /** In a sentence, when commits that were answered can no longer be read. */
-export function brokenLog(database: string): string | undefined {
-  const lost = lostPages(database);
-  if (lost === 0) return undefined;
+export function brokenLog(platform: Pick<Platform, "files" | "boot">, database: string): string | undefined {
+  const { files } = platform;
+  const found = findBreak(files, database);
+  if (found === undefined) return undefined;
+  const { first, salts, lost } = found;
+  const mark = readMark(files, database);
+  const isSynced = mark === undefined || (mark.salts === salts && first < mark.pages);
+  if (!isSynced && isOfEarlierBoot(mark, platform)) return undefined;
   return `${lost} pages of its log were written after one that is damaged. Put a backup back, or move ${database}-wal away to go on without them`;
 }
 
-/** How many pages there are after the first that is not what was written, of commits that came after its own. */
-function lostPages(database: string): number {
-  const seen = scan(database);
-  if (seen === undefined) return 0;
-  // Somebody may be writing: what was not there yet when we came by is there when we come again.
-  const again = scan(database);
-  return again?.first === seen.first ? again.lost : 0;
-}
-
+/** The first page that is not what was written. */
 interface Break {
   readonly first: number;
+  /** Of the log it stands in. */
+  readonly salts: string;
+  /** How many pages there are after it, of commits that came after its own. */
   readonly lost: number;
 }
 
-function scan(database: string): Break | undefined {
-  const bytes = read(`${database}-wal`);
+function findBreak(files: Pick<Files, "read">, database: string): Break | undefined {
+  const seen = scan(files, database);
+  if (seen === undefined) return undefined;
+  // A scheduler may be writing: what was not there yet when we came by is there when we come again.
+  const again = scan(files, database);
+  return again?.first === seen.first ? again : undefined;
+}
+
+function scan(files: Pick<Files, "read">, database: string): Break | undefined {
+  const bytes = read(files, `${database}-wal`);
   const log = bytes && Log.of(bytes);
   if (log === undefined) return undefined;
   let first = 0;
@@ -45,7 +61,7 @@ function scan(database: string): Break | undefined {
     if (ended) lost++;
     if (log.endsCommit(no)) ended = true;
   }
-  return lost === 0 ? undefined : { first, lost };
+  return lost === 0 ? undefined : { first, salts: log.salts, lost };
 }
 
 class Log {
@@ -74,7 +90,11 @@ class Log {
     this.frames = Math.floor((bytes.length - HEADER_BYTES) / frameBytes);
     const [low, high] = this.#sum(0, 0, 0, HEADER_BYTES - 8);
     this.isReadable = low === view.getUint32(24) && high === view.getUint32(28);
-    this.#salts = this.isReadable || this.frames === 0 ? 16 : HEADER_BYTES + 8;
+    this.#salts = this.isReadable || this.frames === 0 ? SALTS_AT : HEADER_BYTES + 8;
+  }
+
+  get salts(): string {
+    return saltsIn(new Uint8Array(this.#view.buffer, this.#view.byteOffset + this.#salts, SALT_BYTES));
   }
 
   /** The salts say that it is of this log, and not of what stood here before. */
@@ -115,9 +135,9 @@ class Log {
   }
 }
 
-function read(path: string): Buffer | undefined {
+function read(files: Pick<Files, "read">, path: string): Buffer | undefined {
   try {
-    return readFileSync(path);
+    return files.read(path);
   } catch {
     // There is none, or it cannot be read: SQLite will say so.
     return undefined;

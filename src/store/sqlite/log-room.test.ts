@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
 import { LogRoom } from "./log-room.ts";
+import { REAL } from "./platform.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rota-log-room-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -26,7 +27,7 @@ const positionOf = (db: DatabaseSync): number =>
 test("there is always room ahead of what is written, up to where the log begins anew", () => {
   const file = newFile();
   using db = database(file);
-  using room = new LogRoom(db, file, 1_000);
+  using room = new LogRoom(db, REAL.files, file, 1_000);
   const insert = db.prepare("insert into note (text) values (?)");
   for (let no = 0; no < 300; no++) {
     insert.run("x".repeat(3_000));
@@ -40,7 +41,7 @@ test("there is always room ahead of what is written, up to where the log begins 
 test("a log with little in it gets little room, and one with much in it more", () => {
   const file = newFile();
   using db = database(file);
-  using room = new LogRoom(db, file, 4_000);
+  using room = new LogRoom(db, REAL.files, file, 4_000);
   const insert = db.prepare("insert into note (text) values (?)");
   const ahead = (commits: number): number => {
     for (let no = 0; no < commits; no++) {
@@ -57,7 +58,7 @@ test("what others write at the same time is not overwritten, and a log with room
   const file = newFile();
   const db = database(file);
   const other = database(file);
-  const room = new LogRoom(db, file, 4_000);
+  const room = new LogRoom(db, REAL.files, file, 4_000);
   for (let no = 0; no < 400; no++) {
     const [writer, name] = no % 3 === 0 ? [other, "other"] : [db, "own"];
     writer.prepare("insert into note (text) values (?)").run(`${name} ${no} ${"x".repeat(2_000)}`);
@@ -75,7 +76,7 @@ test("what others write at the same time is not overwritten, and a log with room
 test("where the log cannot be made longer, everything else goes on", () => {
   const file = newFile();
   using db = database(file);
-  using room = new LogRoom(db, `${file}-elsewhere`, 1_000);
+  using room = new LogRoom(db, REAL.files, `${file}-elsewhere`, 1_000);
   for (let no = 0; no < 10; no++) {
     db.prepare("insert into note (text) values (?)").run("x");
     room.keep();
@@ -86,7 +87,7 @@ test("where the log cannot be made longer, everything else goes on", () => {
 test("a log that has become long is folded back into the database, and begins anew", () => {
   const file = newFile();
   using db = database(file);
-  using room = new LogRoom(db, file, 100);
+  using room = new LogRoom(db, REAL.files, file, 100);
   const insert = db.prepare("insert into note (text) values (?)");
   let folded = 0;
   for (let no = 0; no < 400; no++) {
@@ -105,7 +106,7 @@ test("a log that has become long is folded back into the database, and begins an
 test("however large commits are, it is folded before SQLite would do it within one", () => {
   const file = newFile();
   using db = database(file);
-  using room = new LogRoom(db, file, 1_000);
+  using room = new LogRoom(db, REAL.files, file, 1_000);
   const insert = db.prepare("insert into note (text) values (?)");
   let most = 0;
   for (let no = 0; no < 300; no++) {
@@ -122,7 +123,7 @@ test("while somebody reads, it is not folded, and everything else goes on", () =
   const file = newFile();
   using db = database(file);
   using reader = database(file);
-  using room = new LogRoom(db, file, 20);
+  using room = new LogRoom(db, REAL.files, file, 20);
   reader.exec("begin; select * from note");
   for (let no = 0; no < 100; no++) {
     db.prepare("insert into note (text) values (?)").run("x".repeat(3_000));

@@ -3,9 +3,8 @@
  * (0.38 against 0.20 milliseconds, measured); what is there already is simply written over. And folds a log that has become long back
  * into the database, which takes many times as long as a commit: SQLite would do it within one.
  */
-import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isOfDisk } from "./failure.ts";
+import type { Database, Files, OpenFile, Statement } from "./platform.ts";
 
 /** Of the file, and of what belongs to each page in it. */
 const HEADER_BYTES = 32;
@@ -24,12 +23,13 @@ const CALLS_MAX = 16;
 const CALLS_AFTER_FAILURE = 1_000;
 
 export class LogRoom implements Disposable {
-  readonly #db: DatabaseSync;
+  readonly #db: Database;
+  readonly #files: Pick<Files, "open">;
   readonly #path: string;
-  readonly #position: StatementSync;
-  readonly #fold: StatementSync;
+  readonly #position: Statement;
+  readonly #fold: Statement;
   readonly #foldAfter: number;
-  #descriptor: number | undefined;
+  #log: OpenFile | undefined;
   /** How often it was called since it last looked, and when it looks again. */
   #calls = 0;
   #lookAt = 0;
@@ -37,8 +37,9 @@ export class LogRoom implements Disposable {
   #seen = 0;
 
   /** After `foldAfter` pages the log is folded back, and begins anew. */
-  constructor(db: DatabaseSync, file: string, foldAfter: number) {
+  constructor(db: Database, files: Pick<Files, "open">, file: string, foldAfter: number) {
     this.#db = db;
+    this.#files = files;
     this.#path = `${file}-wal`;
     this.#foldAfter = foldAfter;
     this.#position = db.prepare("pragma wal_checkpoint(noop)");
@@ -68,8 +69,8 @@ export class LogRoom implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
-    this.#descriptor = undefined;
+    this.#log?.close();
+    this.#log = undefined;
     this.#lookAt = Number.POSITIVE_INFINITY;
   }
 
@@ -85,9 +86,13 @@ export class LogRoom implements Disposable {
   }
 
   #pages(): number {
-    // The log is the same file for as long as the database is open. SQLite never locks it, so closing it lets go of nothing.
-    this.#descriptor ??= openSync(this.#path, "r+");
-    return Math.max(0, Math.floor((fstatSync(this.#descriptor).size - HEADER_BYTES) / FRAME_BYTES));
+    return Math.max(0, Math.floor((this.#open().size() - HEADER_BYTES) / FRAME_BYTES));
+  }
+
+  /** The log is the same file for as long as the database is open. SQLite never locks it, so closing it lets go of nothing. */
+  #open(): OpenFile {
+    this.#log ??= this.#files.open(this.#path);
+    return this.#log;
   }
 
   /** Nobody may write meanwhile, or what they wrote would be overwritten. Pages of zeros are none that SQLite would take for its own. */
@@ -97,7 +102,7 @@ export class LogRoom implements Disposable {
       const pages = this.#pages();
       const wanted = Math.min(pages + step, Math.max(pages, this.#foldAfter));
       const zeros = ZEROS.subarray(0, (wanted - pages) * FRAME_BYTES);
-      writeSync(this.#descriptor as number, zeros, 0, zeros.length, HEADER_BYTES + pages * FRAME_BYTES);
+      this.#open().write(zeros, HEADER_BYTES + pages * FRAME_BYTES);
     } finally {
       this.#db.exec("rollback");
     }

@@ -161,7 +161,7 @@ test("where nothing is written nothing is synced, and nothing waits to be", asyn
   store.tend();
   expect(clock.waiting).toEqual([]);
   // It is another's now: what is refused is not written either.
-  await store.acquire(owner("other"), () => false);
+  await store.acquire(owner("other"));
   await clock.advance(1_000);
   disk.end();
   await clock.settle();
@@ -260,8 +260,7 @@ describe("closing", () => {
 });
 
 describe.each<[string, SqliteOptions]>([
-  ["with everything in its log", { durability: "full", daybookAfter: Number.POSITIVE_INFINITY }],
-  ["with a daybook", { durability: "full", daybookAfter: 0 }],
+  ["written here", { durability: "full" }],
   ["written by its thread", { durability: "full", aside: ALWAYS }],
 ])("where everything is on the disk before it is answered, %s", (_, options) => {
   test("nothing is left to be synced later", async () => {

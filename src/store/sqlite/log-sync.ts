@@ -4,9 +4,12 @@
  * with comes only when SQLite has synced what stood there to the database. That a new log has a name in its folder, SQLite sees to itself,
  * with the first commit. Nothing is synced while nothing is written.
  */
-import { closeSync, fdatasync, openSync } from "node:fs";
 import { type Instant, later, millis, seconds } from "../../domain/time.ts";
 import type { Clock, Timer } from "../../effects/clock.ts";
+import { relax, stiffen } from "./connect.ts";
+import { SALT_BYTES, SALTS_AT, saltsIn } from "./log-check.ts";
+import { LogMark, NOWHERE, type Position } from "./log-mark.ts";
+import type { Database, OpenFile, Platform, Statement } from "./platform.ts";
 
 /** Of what was answered, a power cut takes about so much with it. Counted from the first commit that is not on the disk. */
 export const SYNC_WITHIN = seconds(1);
@@ -14,6 +17,8 @@ export const SYNC_WITHIN = seconds(1);
 const LATE_AFTER = millis(2 * SYNC_WITHIN);
 
 export interface LogSyncDeps {
+  readonly db: Database;
+  readonly platform: Platform;
   readonly database: string;
   readonly clock: Pick<Clock, "now" | "at">;
   /** The disk did not take it, so that nothing more may be promised. It is not asked again: a second try may succeed although the first one has lost it. */
@@ -29,20 +34,41 @@ interface UnderWay {
 export class LogSync implements AsyncDisposable {
   readonly #deps: LogSyncDeps;
   /** Its own, and open before anything is written, so that whatever goes wrong with that is told here. SQLite never locks the log. */
-  #descriptor: number | undefined;
+  #log: OpenFile | undefined;
   /** When the first commit was written for which no sync has begun. */
   #since: Instant | undefined;
   #timer: Timer | undefined;
   #underWay: UnderWay | undefined;
   #hasFailed = false;
+  readonly #mark: LogMark;
+  readonly #end: Statement;
 
   /** SQLite has the database open, so that there is a log, and it stays the same file. */
   constructor(deps: LogSyncDeps) {
     this.#deps = deps;
-    this.#descriptor = openSync(`${deps.database}-wal`, "r+");
+    this.#mark = new LogMark(deps.platform, deps.database);
+    this.#end = deps.db.prepare("pragma wal_checkpoint(noop)");
+    this.#log = deps.platform.files.open(`${deps.database}-wal`);
   }
 
-  /** To be called after every commit, whoever made it. */
+  /** Until then every commit is on the disk before it is answered. For the owner of the store alone. */
+  begin(): void {
+    const { db } = this.#deps;
+    this.#mark.begin(this.#position() ?? NOWHERE);
+    relax(db);
+  }
+
+  /** To be called before the last commit of the owner: with it, all those before it are on the disk. */
+  end(): void {
+    stiffen(this.#deps.db);
+  }
+
+  /** The last commit of the owner is on the disk. */
+  ended(): void {
+    this.#mark.end();
+  }
+
+  /** To be called after every commit, by this thread or another. */
   wrote(): void {
     this.#since ??= this.#deps.clock.now();
     this.#plan();
@@ -59,8 +85,9 @@ export class LogSync implements AsyncDisposable {
       if (this.#underWay === undefined) this.#begin();
       await this.#underWay?.ended;
     }
-    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
-    this.#descriptor = undefined;
+    this.#log?.close();
+    this.#log = undefined;
+    this.#mark[Symbol.dispose]();
   }
 
   #isLate({ since }: UnderWay): boolean {
@@ -84,9 +111,22 @@ export class LogSync implements AsyncDisposable {
     this.#underWay = { since, ended: this.#sync() };
   }
 
+  /** Where it ends now. Nothing when it began anew in the very moment in which it was asked. */
+  #position(): Position | undefined {
+    const salts = this.#salts();
+    const { log: pages } = this.#end.get() as { readonly log: number };
+    return salts === this.#salts() ? { salts, pages } : undefined;
+  }
+
+  #salts(): string {
+    return saltsIn(this.#log?.read(SALT_BYTES, SALTS_AT) ?? new Uint8Array());
+  }
+
   async #sync(): Promise<void> {
     try {
-      await dataSynced(this.#descriptor as number);
+      const position = this.#position();
+      await this.#log?.sync();
+      if (position !== undefined) this.#mark.advance(position);
     } catch (error) {
       this.#hasFailed = true;
       this.#deps.failed(error as Error);
@@ -96,9 +136,3 @@ export class LogSync implements AsyncDisposable {
     }
   }
 }
-
-/** By a thread of the platform's, so that everything else goes on. */
-const dataSynced = (descriptor: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    fdatasync(descriptor, (error) => (error === null ? resolve() : reject(error)));
-  });

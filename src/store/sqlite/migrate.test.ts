@@ -1,158 +1,132 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
-import { task } from "../../../test/rig/builders.ts";
-import { asOfSchema } from "../../../test/rig/old-schema.ts";
-import { asked, everyState, FIRST, NOW, Scribe } from "../../../test/rig/scribe.ts";
-import { profile } from "../../../test/rig/sessions.ts";
-import { runId } from "../../domain/ids.ts";
-import { type Run, runNo } from "../../domain/run.ts";
 import { acquired } from "../conformance.ts";
-import { replayAll } from "../replay.ts";
-import { NOTHING, type Store } from "../store.ts";
+import { migrate, migrationsIn, userVersion } from "./migrate.ts";
 import { openSqliteStore } from "./store.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rota-migrate-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
-let files = 0;
+let places = 0;
+const newFile = (): string => join(root, `${++places}.db`);
 
-/** A file as the first version left it, or a later one, with a task in every state; and what a reader of today reads of the same. */
-async function oldFile(schema = 1): Promise<{ readonly file: string; readonly seen: readonly unknown[] }> {
-  const [now, file] = [join(root, `now-${++files}.db`), join(root, `old-${files}.db`)];
-  await using store = openSqliteStore(now);
-  await store.commit(everyState(await acquired(store)).batch);
-  await store.request({ kind: "cancel", run: "run-1" as never, by: "mo", at: NOW });
-  asOfSchema(now, file, schema);
-  return { file, seen: await everything(store) };
+/** As they lie beside the program, made by the test. */
+function migrations(texts: Readonly<Record<string, string>>) {
+  const folder = join(root, `migrations-${++places}`);
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
+  return migrationsIn(pathToFileURL(`${folder}/`));
 }
 
-const everything = async (store: Store): Promise<readonly unknown[]> => [
-  await store.runs(),
-  await store.load(FIRST),
-  await store.events({}),
-  await store.lastSeq(),
-  await store.requests(),
-  await store.sessions(),
-  await store.pauses(),
-  await store.recall("k"),
-];
+const FIRST = readFileSync(new URL("./migrations/0001_tasks_and_ledger.sql", import.meta.url), "utf8");
+const NOTES = "-- breaking\ncreate table note (no integer primary key, text text not null) strict;";
+const tablesIn = (db: DatabaseSync): readonly unknown[] =>
+  db
+    .prepare("select name from sqlite_schema where type = 'table' order by name")
+    .all()
+    .map(({ name }) => name);
 
-const versionOf = (file: string): unknown => {
-  using db = new DatabaseSync(file, { readOnly: true });
-  return db.prepare("pragma user_version").get()?.["user_version"];
-};
+/** A store of ours with something in it. */
+async function written(file: string): Promise<void> {
+  await using store = openSqliteStore(file);
+  await acquired(store);
+}
 
-describe("a file from before there were sessions", () => {
-  test("is read as it is by who only reads: nobody is there, and nothing is on hold", async () => {
-    const { file, seen } = await oldFile();
-    await using store = openSqliteStore(file, { readOnly: true });
-    expect(await everything(store)).toEqual(seen);
-    expect(await replayAll(store)).toEqual([]);
-    expect(versionOf(file)).toBe(1);
+describe("a migration", () => {
+  test("that the file does not have yet is made, and what is there stays", async () => {
+    const file = newFile();
+    await written(file);
+    using db = new DatabaseSync(file);
+    const before = [tablesIn(db), db.prepare("select * from ownership").all()] as const;
+    migrate(db, file, migrations({ "0001_first.sql": FIRST, "0002_notes.sql": NOTES }));
+    expect(userVersion(db)).toBe(2);
+    expect(tablesIn(db)).toEqual([...before[0], "note"].sort());
+    expect(db.prepare("select * from ownership").all()).toEqual(before[1]);
   });
 
-  test("is brought up to date by who writes, and nothing of it is lost", async () => {
-    const { file, seen } = await oldFile();
-    await using store = openSqliteStore(file);
-    expect(await everything(store)).toEqual(seen);
-    const epoch = await acquired(store);
-    const { journal, world } = new Scribe();
-    world.seq = await store.lastSeq();
-    journal.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
-    journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
-    expect(await store.commit(journal.take(epoch))).toMatchObject({ ok: true });
-    await store.commit({ ...NOTHING, epoch, answers: [{ key: "k", at: NOW, answer: { run: FIRST } }] });
-    await using again = openSqliteStore(file, { readOnly: true });
-    expect([await again.sessions(), await again.pauses(), await again.recall("k")]).toMatchObject([[{}], [{}], {}]);
-    expect(await replayAll(again)).toEqual([]);
+  test("is made once, however many come", async () => {
+    const file = newFile();
+    await written(file);
+    const known = migrations({ "0001_first.sql": FIRST, "0002_notes.sql": NOTES });
+    using one = new DatabaseSync(file);
+    using other = new DatabaseSync(file);
+    migrate(one, file, known);
+    one.exec("insert into note (text) values ('kept')");
+    migrate(other, file, known);
+    expect(other.prepare("select text from note").all()).toEqual([{ text: "kept" }]);
   });
 
-  test("is brought up to date once, however many come", async () => {
-    const { file, seen } = await oldFile();
-    await using first = openSqliteStore(file);
-    await using second = openSqliteStore(file);
-    expect([await first.secret("one"), await second.secret("two")]).toEqual(["one", "one"]);
-    expect(await everything(second)).toEqual(seen);
-  });
-});
-
-describe("a file from before runs could be forgotten", () => {
-  test("is read as it is by who only reads, and nothing in it is wrong", async () => {
-    const { file, seen } = await oldFile(3);
-    await using store = openSqliteStore(file, { readOnly: true });
-    expect(await everything(store)).toEqual(seen);
-    expect([await store.forgotten(), await store.check(), await replayAll(store)]).toEqual([[], [], []]);
-    expect(versionOf(file)).toBe(3);
+  test("that fails leaves the file as it was, with those before it", async () => {
+    const file = newFile();
+    await written(file);
+    using db = new DatabaseSync(file);
+    const before = tablesIn(db);
+    const known = migrations({
+      "0001_first.sql": FIRST,
+      "0002_notes.sql": NOTES,
+      "0003_wrong.sql": "create table other (no integer) strict; insert into nowhere values (1);",
+    });
+    expect(() => migrate(db, file, known)).toThrow(/nowhere/);
+    expect([userVersion(db), tablesIn(db), db.isTransaction]).toEqual([1, before, false]);
   });
 
-  test("is brought up to date by who writes, and runs of it can be forgotten", async () => {
-    const { file, seen } = await oldFile(3);
-    await using store = openSqliteStore(file);
-    expect(await everything(store)).toEqual(seen);
-    const epoch = await acquired(store);
-    const scribe = new Scribe();
-    scribe.world.seq = await store.lastSeq();
-    for (const no of [2, 3]) scribe.submit([task("a")], { id: runId(`run-${no}`) }, runNo(no));
-    scribe.write(scribe.world.run(runNo(2)) as Run, 0, { kind: "cancelled", asked });
-    scribe.journal.ofRun(runNo(2), { kind: "run_finished", outcome: "cancelled" }, NOW);
-    await store.commit(scribe.journal.take(epoch));
-    expect(await store.prune([runNo(2)], () => false)).toEqual({ ok: true, value: [2] });
-    expect([await store.check(), await replayAll(store)]).toEqual([[], []]);
+  test("has the number of its place", () => {
+    expect(() => migrations({ "0001_first.sql": FIRST, "0003_third.sql": NOTES })).toThrow(
+      /0003_third.sql is number 2/,
+    );
   });
 });
 
-describe("a file from before the ledger had pages", () => {
-  test("is read as it is by who only reads, and brought up to date by who writes", async () => {
-    const { file, seen } = await oldFile(5);
+describe("a file that this version does not know", () => {
+  test.each([false, true])("of a newer version is neither changed nor read (only reading: %s)", async (readOnly) => {
+    const file = newFile();
+    await written(file);
     {
-      await using reader = openSqliteStore(file, { readOnly: true });
-      expect(await everything(reader)).toEqual(seen);
-      expect([await reader.check(), await replayAll(reader), versionOf(file)]).toEqual([[], [], 5]);
+      using db = new DatabaseSync(file);
+      migrate(db, file, migrations({ "0001_first.sql": FIRST, "0002_notes.sql": NOTES }));
     }
-    await using store = openSqliteStore(file);
-    expect(await everything(store)).toEqual(seen);
-    expect([await store.check(), await replayAll(store)]).toEqual([[], []]);
-    expect(await store.events({ after: 3, limit: 4 })).toEqual((seen[2] as readonly unknown[]).slice(3, 7));
+    const before = readFileSync(file);
+    expect(() => openSqliteStore(file, { readOnly })).toThrow(
+      expect.objectContaining({ code: "STORE_NEWER", message: expect.stringMatching(/has schema 2;.* up to 1/) }),
+    );
+    expect(readFileSync(file).equals(before)).toBe(true);
   });
 
   test.each([
-    ["another kind", "update ledger set kind = 'parked' where seq = 5"],
-    ["what is no JSON", "update ledger set data = '{' where seq = 5"],
-  ])(
-    "with an event that has %s has it still when it is brought up to date, and all others as they were",
-    async (_, change) => {
-      const { file, seen } = await oldFile(5);
-      {
-        using db = new DatabaseSync(file);
-        db.exec(change);
-      }
-      await using store = openSqliteStore(file);
-      const events = seen[2] as readonly unknown[];
-      expect(await store.events({ limit: 4 })).toEqual(events.slice(0, 4));
-      expect(await store.events({ after: 5 })).toEqual(events.slice(5));
-      await expect(store.events({})).rejects.toMatchObject({ code: "STORE_CORRUPT" });
-      expect(await store.check()).toEqual(["page 5 is not what was written"]);
-    },
-  );
+    ["of the first schema before the release", "create table run (no integer); pragma user_version = 1"],
+    ["of the last schema before the release", "create table daybook (one integer); pragma user_version = 8"],
+    ["of another program", "create table customer (no integer)"],
+    ["of another program that says which", "pragma application_id = 7"],
+  ])("%s is neither changed nor read, and it is said what to do", (_, sql) => {
+    const file = newFile();
+    {
+      using db = new DatabaseSync(file);
+      db.exec(sql);
+    }
+    const before = readFileSync(file);
+    for (const readOnly of [false, true])
+      expect(() => openSqliteStore(file, { readOnly })).toThrow(
+        expect.objectContaining({ code: "STORE_FOREIGN", hint: expect.stringMatching(/--state DIR/) }),
+      );
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
 });
 
-test.each([1, 3, 4, 5])(
-  "what schema %i let nobody write, nobody can write when it is brought up to date",
-  async (schema) => {
-    const { file, seen } = await oldFile(schema);
-    await using store = openSqliteStore(file);
-    expect(await everything(store)).toEqual(seen);
-    expect([await store.check(), await replayAll(store)]).toEqual([[], []]);
-    using db = new DatabaseSync(file);
-    const refused = [
-      "update run set state = 'going'",
-      "update run set state = 'finished', outcome = 'lost', ended_at = 1",
-      "update run set cancelling = 2",
-      "update run set state = 'finished', ended_at = 1",
-      "insert into session (id, profile, state, joined_at, seen_at, losses) values ('a', '{}', 'asleep', 1, 1, 0)",
-    ];
-    for (const sql of refused) expect(() => db.exec(sql), sql).toThrow("CHECK constraint failed");
-  },
-);
+test("what the schema lets no program write", async () => {
+  const file = newFile();
+  await written(file);
+  using db = new DatabaseSync(file);
+  const refused = [
+    "update run set state = 'going'",
+    "update run set state = 'finished', outcome = 'lost', ended_at = 1",
+    "update run set cancelling = 2",
+    "update run set state = 'finished', ended_at = 1",
+    "insert into session (id, profile, state, joined_at, seen_at, losses, sum) values ('a', '{}', 'asleep', 1, 1, 0, 0)",
+  ];
+  const run = "insert into run values (1, 'r', 'n', 'd', '{}', 1, 'active', null, null, 0, 0)";
+  db.exec(run);
+  for (const sql of refused) expect(() => db.exec(sql), sql).toThrow("CHECK constraint failed");
+});

@@ -1,34 +1,29 @@
 /** Brings a database to the schema this version knows, one numbered step at a time, each whole or not at all. */
 import { readdirSync, readFileSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
 import { UserError } from "../../domain/errors.ts";
 import { invariant } from "../../std/invariant.ts";
-import { sealEverything } from "./audit.ts";
-import { PAGES_SINCE, SUMS_SINCE } from "./statements.ts";
-import { turnPages } from "./turn-pages.ts";
+import type { Database } from "./platform.ts";
 
-interface Migration {
+export interface Migration {
   readonly no: number;
   readonly place: URL;
 }
 
 const FOLDER = new URL("./migrations/", import.meta.url);
+/** "Rota", as the first migration writes it into the file. */
+const APPLICATION = 0x526f7461;
 
-/** Forward only. A database that is ahead of this version is left alone. */
-export function migrate(db: DatabaseSync, file: string): void {
-  const known = readMigrations();
-  refuseNewer(db, file);
+/** Forward only. A database that is ahead of this version, or is none of ours, is left alone. */
+export function migrate(db: Database, file: string, known = knownMigrations()): void {
+  refuseForeign(db, file, known);
   if (userVersion(db) === known.length) return;
-  // The lock is taken before the version is read again: two that start at once migrate once.
+  // The lock is taken before the version is read again: of two that start at once, one migrates.
   db.exec("begin immediate");
   try {
-    const before = userVersion(db);
-    for (const migration of known.slice(before)) {
-      db.exec(readFileSync(migration.place, "utf8"));
-      if (migration.no === PAGES_SINCE) turnPages(db, before >= SUMS_SINCE);
-      db.exec(`pragma user_version = ${migration.no}`);
+    for (const { no, place } of known.slice(userVersion(db))) {
+      db.exec(readFileSync(place, "utf8"));
+      db.exec(`pragma user_version = ${no}`);
     }
-    if (before < SUMS_SINCE) sealEverything(db);
     db.exec("commit");
   } catch (error) {
     if (db.isTransaction) db.exec("rollback");
@@ -36,27 +31,36 @@ export function migrate(db: DatabaseSync, file: string): void {
   }
 }
 
-/** What a newer version wrote is not understood, so it is neither changed nor read. */
-export function refuseNewer(db: DatabaseSync, file: string): void {
-  const newest = readMigrations().length;
-  const version = userVersion(db);
-  if (version <= newest) return;
-  throw new UserError("STORE_NEWER", `${file} has schema ${version}; this version of Rota knows up to ${newest}`);
+/** What a newer version wrote is not understood, nor what a version from before the first release or another program wrote: it is neither changed nor read. */
+export function refuseForeign(db: Database, file: string, known = knownMigrations()): void {
+  const [version, application] = [userVersion(db), numberIn(db, "application_id")];
+  if (application !== APPLICATION) {
+    if (version === 0 && application === 0 && isEmpty(db)) return;
+    throw new UserError("STORE_FOREIGN", `${file} is from before the first release of Rota, or of another program`);
+  }
+  if (version > known.length)
+    throw new UserError(
+      "STORE_NEWER",
+      `${file} has schema ${version}; this version of Rota knows up to ${known.length}`,
+    );
 }
 
-/** Readers do not change the schema, so they ask which one they have met. */
-export const userVersion = (db: DatabaseSync): number =>
-  Number((db.prepare("pragma user_version").get() as { user_version: number }).user_version);
+export const userVersion = (db: Database): number => numberIn(db, "user_version");
+
+const numberIn = (db: Database, pragma: "user_version" | "application_id"): number =>
+  Number((db.prepare(`pragma ${pragma}`).get() as Record<string, unknown>)[pragma]);
+
+const isEmpty = (db: Database): boolean => db.prepare("select 1 from sqlite_schema limit 1").get() === undefined;
 
 let migrations: readonly Migration[] | undefined;
 
 /** They are part of the program, and do not change while it runs. What they say is read when it is done: mostly never. */
-function readMigrations(): readonly Migration[] {
+function knownMigrations(): readonly Migration[] {
   migrations ??= migrationsIn(FOLDER);
   return migrations;
 }
 
-function migrationsIn(folder: URL): readonly Migration[] {
+export function migrationsIn(folder: URL): readonly Migration[] {
   const names = readdirSync(folder)
     .filter((name) => name.endsWith(".sql"))
     .sort();

@@ -6,7 +6,7 @@ import { claimed, FIRST, NOW, Scribe, started } from "../../../test/rig/scribe.t
 import { runId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
 import { acquired } from "../conformance.ts";
-import type { LedgerRow } from "../ledger.ts";
+import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
 import { PAGE_MAX, type Page, Pager, rowsOn } from "./pages.ts";
 import { openSqliteStore } from "./store.ts";
 
@@ -15,7 +15,7 @@ const done = { kind: "succeeded", outcome: success } as const;
 function pagesOf(rows: readonly LedgerRow[]): readonly Page[] {
   const pages: Page[] = [];
   const pager = new Pager((page) => pages.push(page));
-  for (const row of rows) pager.add(row);
+  for (const row of rows) pager.add(fromLedgerRow(row));
   pager.end();
   return pages;
 }
@@ -27,7 +27,7 @@ const ledger = fc
       step: fc.constantFrom(1, 1, 1, 1, 5),
       run: fc.constantFrom(0, 1, 1, 1, 2),
       task: fc.option(fc.nat(9)),
-      data: fc.option(fc.dictionary(fc.string(), fc.jsonValue())),
+      data: fc.option(fc.record({ note: fc.jsonValue() })),
       times: fc.constantFrom(1, 1, 2, 70, 200),
     }),
     { maxLength: 20 },

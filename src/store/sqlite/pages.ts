@@ -19,7 +19,7 @@ export interface Page {
 type Line = readonly [at: number, kind: string, data: object | null, ...(readonly [] | OfTask)];
 type OfTask = readonly [task: number, version: number, attempt: number];
 
-/** Takes rows as they come, and gives each page once it has ended. */
+/** Takes events as they come, and gives each page once it has ended. */
 export class Pager {
   readonly #give: (page: Page) => void;
   #lines: Line[] = [];
@@ -30,22 +30,12 @@ export class Pager {
     this.#give = give;
   }
 
-  add({ seq, at, run, task, version, attempt, kind, data }: LedgerRow): void {
-    const line: Line = task === null ? [at, kind, data] : [at, kind, data, task, version as number, attempt as number];
-    this.#add(seq, run, line);
-  }
-
-  /** Without a row in between: of all that is made for a task, that was the largest part. */
-  addEvent(event: Event): void {
+  add(event: Event): void {
     const { seq, at, run, kind } = event;
     const data = dataOf(event);
     const line: Line = isTaskEvent(event)
       ? [at, kind, data, event.task, event.version, event.attempt]
       : [at, kind, data];
-    this.#add(seq, run, line);
-  }
-
-  #add(seq: number, run: number, line: Line): void {
     const { length } = this.#lines;
     if (length === PAGE_MAX || run !== this.#run || seq !== this.#first + length) this.end();
     if (this.#lines.length === 0) [this.#first, this.#run] = [seq, run];
@@ -65,7 +55,7 @@ export class Pager {
 /** Adds the pages of these events, as values in the order of the columns. */
 export function addPages(values: Value[], events: readonly Event[]): void {
   const pager = new Pager(({ first, last, run, events }) => values.push(first, last, run, events));
-  for (const event of events) if (isRecorded(event)) pager.addEvent(event);
+  for (const event of events) if (isRecorded(event)) pager.add(event);
   pager.end();
 }
 

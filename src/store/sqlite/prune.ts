@@ -14,7 +14,7 @@ import { deleteRequest } from "./write.ts";
 
 /** Gives those that are forgotten. The others have not ended, or are still needed. */
 export function pruneRuns(target: Target, sql: Forgetting, wanted: readonly RunNo[]): readonly RunNo[] {
-  const rows = sql.forgettable.all({ runs: JSON.stringify(wanted) }).map((row) => toRunRow(target, row));
+  const rows = sql.forgettable.all({ runs: JSON.stringify(wanted) }).map(toRunRow);
   if (rows.length === 0) return [];
   const gone = rows.map(({ no }) => no);
   const runs = JSON.stringify(gone);
@@ -64,7 +64,7 @@ function forgetWishes(target: Target, gone: readonly RunRow[]): void {
     const { run } = JSON.parse(row["body"] as string) as Request;
     if (ids.has(run)) deleteRequest(target, row["no"] as number);
   }
-  for (const row of write.allPauses.all()) {
+  for (const row of sql.allPauses.all()) {
     const { scope } = JSON.parse(row["body"] as string) as Pause;
     if ("run" in scope && numbers.has(scope.run))
       sealTable(seals, write, "pause", writePause(write, row["scope"] as string, undefined));

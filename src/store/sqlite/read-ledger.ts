@@ -5,19 +5,16 @@ import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
 import type { EventQuery } from "../store.ts";
 import { mayHave, type Page, rowsOn } from "./pages.ts";
 import { type Row, refuseDisorder, type Source } from "./read.ts";
-import { findSeal, refuseMissing, type Sealing, sealOf, WHOLE_LEDGER } from "./seals.ts";
+import { findSeal, refuseMissing, sealOf, WHOLE_LEDGER } from "./seals.ts";
 import type { SealReading } from "./statements.ts";
 import { damaged, sumOf, verify } from "./sums.ts";
 
 export function readEvents(source: Source, query: EventQuery): readonly Event[] {
   const { run, task, limit = Number.POSITIVE_INFINITY } = query;
   const rows = limit > 0 ? gather(source, query, limit) : [];
-  const { seals } = source;
-  if (seals !== undefined) {
-    refuseDisorder(rows, ({ seq }) => seq, "the events of the ledger");
-    if (run === undefined && task === undefined) refuseHoles(source, query, rows, limit);
-    else refuseGaps(seals, query, rows, limit);
-  }
+  refuseDisorder(rows, ({ seq }) => seq, "the events of the ledger");
+  if (run === undefined && task === undefined) refuseHoles(source, query, rows, limit);
+  else refuseGaps(source.seals, query, rows, limit);
   return rows.map(fromLedgerRow);
 }
 
@@ -37,8 +34,11 @@ function gather(source: Source, query: EventQuery, limit: number): readonly Ledg
  * Where the events can be. The seal of a run says where its first and its last one stand, so nothing before or behind them is looked
  * through; an index would say more, but would make each commit a tenth slower and more.
  */
-function rangeOf(seals: Sealing, { run, after = 0 }: EventQuery): { readonly after: number; readonly last: number } {
-  const seal = seals && run !== undefined ? findSeal(seals, run) : undefined;
+function rangeOf(
+  seals: SealReading,
+  { run, after = 0 }: EventQuery,
+): { readonly after: number; readonly last: number } {
+  const seal = run !== undefined ? findSeal(seals, run) : undefined;
   if (seal === undefined) return { after, last: Number.MAX_SAFE_INTEGER };
   return { after: Math.max(after, seal.first - 1), last: seal.last };
 }
@@ -46,12 +46,8 @@ function rangeOf(seals: Sealing, { run, after = 0 }: EventQuery): { readonly aft
 type Between = Readonly<Record<"after" | "last", number>> & { readonly run: number | null };
 
 /** At least those of the task, where it is one's. */
-function* rowsIn({ sql: { ledger }, seals }: Source, between: Between, task: number | null): Generator<LedgerRow> {
-  if ("rows" in ledger) {
-    for (const row of ledger.rows.iterate({ ...between, task })) yield fromOldRow(row, seals !== undefined);
-    return;
-  }
-  for (const row of ledger.pages.iterate(between)) {
+function* rowsIn({ sql }: Source, between: Between, task: number | null): Generator<LedgerRow> {
+  for (const row of sql.pages.iterate(between)) {
     // Those that are passed over, too: what was changed on one may be whose it is.
     verifyPage(row);
     const page = row as unknown as Page;
@@ -62,20 +58,6 @@ function* rowsIn({ sql: { ledger }, seals }: Source, between: Between, task: num
 function verifyPage(row: Row): void {
   const { first, last, run, events, sum } = row as unknown as Page & { readonly sum: number };
   verify(sum, sumOf("page", first, last, run, events), () => `the page of the ledger from event ${first} on`);
-}
-
-/** As it was kept before there were pages. */
-export function fromOldRow(row: Row, summed: boolean): LedgerRow {
-  const { seq, at, run, task, version, attempt, kind, data, sum } = row as unknown as OldRow;
-  const found = sumOf("ledger", seq, at, run, task, version, attempt, kind, data);
-  if (summed) verify(sum, found, () => `event ${seq} of the ledger`);
-  const parsed = data === null ? null : (JSON.parse(data) as object);
-  return { seq, at, run, task, version, attempt, kind, data: parsed };
-}
-
-interface OldRow extends Omit<LedgerRow, "data"> {
-  readonly data: string | null;
-  readonly sum: number | null;
 }
 
 /** All events together are numbered without gaps, but for what was forgotten. */
@@ -91,7 +73,7 @@ function refuseHoles(source: Source, { after = 0 }: EventQuery, rows: readonly L
 
 /** The ledger ends at this position, but for what was forgotten behind it. Gives the last position that was written. */
 function refuseOtherEnd(source: Source, position: number, isThere: boolean): number {
-  const { last } = sealOf(source.seals as SealReading, WHOLE_LEDGER);
+  const { last } = sealOf(source.seals, WHOLE_LEDGER);
   const isShort = last > position && !isForgotten(source, position + 1, last);
   if (isShort || (isThere && position > last))
     throw damaged(`the last event of the ledger is ${position}, where ${last} was written`);
@@ -135,8 +117,7 @@ function refuseGaps(
     throw damaged(`the last event of the ledger is ${found}, where ${last} was written`);
 }
 
-export function readLastSeq({ sql, seals }: Source): number {
-  const { seq } = sql.ledger.lastSeq.get() as { seq: number };
-  if (seals === undefined) return seq;
-  return refuseOtherEnd({ sql, seals }, seq, true);
+export function readLastSeq(source: Source): number {
+  const { seq } = source.sql.lastSeq.get() as { seq: number };
+  return refuseOtherEnd(source, seq, true);
 }

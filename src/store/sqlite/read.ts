@@ -5,34 +5,33 @@ import { type RunManifest, type RunNo, type RunStatus, runNo } from "../../domai
 import { type TaskSpec, unpackSpec } from "../../domain/spec.ts";
 import type { RunRow, TaskRow } from "../rows.ts";
 import type { Owner, PendingRequest, Request, StoredRun, WhichRuns } from "../store.ts";
-import { refuseMissing, type Sealing, sealOf } from "./seals.ts";
+import { refuseMissing, sealOf } from "./seals.ts";
 import type { Reading, SealReading, Writing } from "./statements.ts";
 import { damaged, sumOf, taskSum, type Value, verify } from "./sums.ts";
 
 export type Row = Record<string, unknown>;
 
-/** What a look at the file needs. Without seals the file is from before there were checksums, and is believed as it is. */
+/** What a look at the file needs. */
 export interface Source {
   readonly sql: Reading;
-  readonly seals: Sealing;
+  readonly seals: SealReading;
 }
 
 /** What writing needs on top of it. */
 export interface Target extends Source {
-  readonly seals: SealReading;
   readonly write: Writing;
 }
 
-export function readOwner({ sql, seals }: Source): { readonly epoch: number; readonly owner: Owner | undefined } {
+export function readOwner({ sql }: Source): { readonly epoch: number; readonly owner: Owner | undefined } {
   const row = sql.ownership.get();
   if (row === undefined) throw damaged("the record of who schedules is gone");
   const { epoch, owner } = row as { epoch: number; owner: string | null };
-  if (seals) verify(row["sum"], sumOf("ownership", epoch, owner), () => "the record of who schedules");
+  verify(row["sum"], sumOf("ownership", epoch, owner), () => "the record of who schedules");
   return { epoch, owner: owner === null ? undefined : (JSON.parse(owner) as Owner) };
 }
 
 export const readRuns = (source: Source, which?: WhichRuns): readonly RunRow[] =>
-  rowsOfRuns(source.sql, which).map((row) => toRunRow(source, row));
+  rowsOfRuns(source.sql, which).map(toRunRow);
 
 function rowsOfRuns(sql: Reading, which: WhichRuns | undefined): readonly Row[] {
   if (which === undefined) return sql.allRuns.all();
@@ -49,16 +48,16 @@ const LAST_CHARACTER = "\u{10ffff}";
 export function readRun(source: Source, no: RunNo): StoredRun | undefined {
   const found = source.sql.oneRun.get(no);
   if (found === undefined) return undefined;
-  const row = toRunRow(source, found);
-  const specs = source.sql.specsOfRun.all(no).map((each, index) => toSpec(source, each, index));
-  const tasks = source.sql.tasksOfRun.all(no).map((each) => toTaskRow(source, each));
-  if (source.seals !== undefined) refuseIncomplete(source.seals, row, specs, tasks);
+  const row = toRunRow(found);
+  const specs = source.sql.specsOfRun.all(no).map(toSpec);
+  const tasks = source.sql.tasksOfRun.all(no).map(toTaskRow);
+  refuseIncomplete(source.seals, row, specs, tasks);
   return { row, specs, tasks };
 }
 
 /** Rows that are missing, or are older ones, have sums that are right; what they add up to is not. */
 function refuseIncomplete(
-  seals: NonNullable<Sealing>,
+  seals: SealReading,
   { no, tasks: planned }: RunRow,
   specs: readonly TaskSpec[],
   tasks: readonly TaskRow[],
@@ -76,17 +75,17 @@ export function refuseDisorder<T>(rows: readonly T[], numberOf: (row: T) => numb
     if (numberOf(rows[at] as T) <= numberOf(rows[at - 1] as T)) throw damaged(`${what} are not in order`);
 }
 
-export function readHistory({ sql, seals }: Source, plan: string): History {
+export function readHistory({ sql }: Source, plan: string): History {
   const durations = new Map<string, DurationRecord>();
   for (const row of sql.durations.all(plan)) {
     const { task, count, mean_log: meanLog } = row as { task: string; count: number; mean_log: number };
-    if (seals) verify(row["sum"], sumOf("duration", plan, task, count, meanLog), () => `what is known of ${task}`);
+    verify(row["sum"], sumOf("duration", plan, task, count, meanLog), () => `what is known of ${task}`);
     durations.set(task, { count, meanLog });
   }
   const row = sql.estimateError.get(plan);
   if (row === undefined) return { durations, error: NO_HISTORY.error };
   const { count, sum_of_squares: sumOfSquares } = row as { count: number; sum_of_squares: number };
-  if (seals) verify(row["sum"], sumOf("estimate_error", plan, count, sumOfSquares), () => `what is known of ${plan}`);
+  verify(row["sum"], sumOf("estimate_error", plan, count, sumOfSquares), () => `what is known of ${plan}`);
   return { durations, error: { count, sumOfSquares } };
 }
 
@@ -94,13 +93,13 @@ export function readRequests({ sql, seals }: Source): readonly PendingRequest[] 
   refuseMissing(seals, "request");
   return sql.allRequests.all().map((row) => {
     const { no, at, body } = row as { no: number; at: number; body: string };
-    if (seals) verify(row["sum"], sumOf("request", no, at, body), () => `request ${no}`);
+    verify(row["sum"], sumOf("request", no, at, body), () => `request ${no}`);
     return { ...(JSON.parse(body) as Request), no };
   });
 }
 
-export function toRunRow({ seals }: Source, row: Row): RunRow {
-  if (seals) verify(row["sum"], sumOf("run", ...runValues(row)), () => `run ${String(row["no"])}`);
+export function toRunRow(row: Row): RunRow {
+  verify(row["sum"], sumOf("run", ...runValues(row)), () => `run ${String(row["no"])}`);
   return {
     no: runNo(row["no"] as number),
     manifest: JSON.parse(row["manifest"] as string) as RunManifest,
@@ -129,10 +128,10 @@ function toRunStatus({ state, ended_at: at, outcome }: Row): RunStatus {
 }
 
 /** The order is that of the pages, and nobody sorts what should be sorted already: pages that changed places are noticed here. */
-function toSpec({ seals }: Source, row: Row, index: number): TaskSpec {
+function toSpec(row: Row, index: number): TaskSpec {
   const { run, no, id, spec } = row as { run: number; no: number; id: string; spec: string };
-  if (seals) verify(row["sum"], sumOf("task_spec", run, no, id, spec), () => `task ${no} of run ${run}, as planned,`);
-  if (seals && no !== index) throw damaged(`task ${index} of run ${run} is not where it should be`);
+  verify(row["sum"], sumOf("task_spec", run, no, id, spec), () => `task ${no} of run ${run}, as planned,`);
+  if (no !== index) throw damaged(`task ${index} of run ${run} is not where it should be`);
   return unpackSpec(JSON.parse(spec));
 }
 
@@ -153,35 +152,33 @@ interface StoredTask {
   readonly lost_by: string | null;
   readonly lane: string | null;
   readonly detail: string | null;
-  readonly sum: number | null;
+  readonly sum: number;
 }
 
-function toTaskRow({ seals }: Source, raw: Row): TaskRow {
+function toTaskRow(raw: Row): TaskRow {
   const row = raw as unknown as StoredTask;
   const { run, no: task, state, version, attempt, failures, expiries, approved, since } = row;
   const { not_before: notBefore, worker, expires_at: deadline, token_hash: tokenHash, lost_by: lostBy } = row;
   const { lane, detail } = row;
-  if (seals) {
-    const sum = taskSum(
-      run,
-      task,
-      state,
-      version,
-      attempt,
-      failures,
-      expiries,
-      approved,
-      since,
-      notBefore,
-      worker,
-      deadline,
-      tokenHash,
-      lostBy,
-      lane,
-      detail,
-    );
-    verify(row.sum, sum, () => `task ${task} of run ${run}`);
-  }
+  const sum = taskSum(
+    run,
+    task,
+    state,
+    version,
+    attempt,
+    failures,
+    expiries,
+    approved,
+    since,
+    notBefore,
+    worker,
+    deadline,
+    tokenHash,
+    lostBy,
+    lane,
+    detail,
+  );
+  verify(row.sum, sum, () => `task ${task} of run ${run}`);
   return {
     run,
     task,

@@ -6,11 +6,8 @@ import type { Instant } from "../../domain/time.ts";
 import type { Batch, Remembrance } from "../store.ts";
 import type { Source, Target } from "./read.ts";
 import { refuseMissing, sealTable, sumIn } from "./seals.ts";
-import type { RegisterReading, Writing } from "./statements.ts";
+import type { Writing } from "./statements.ts";
 import { sumOf, verify } from "./sums.ts";
-
-/** Nothing when the file is older than these tables, and is only read: there was nobody, and nothing was on hold. */
-export type Registers = RegisterReading | undefined;
 
 type Register = Pick<Batch, "sessions" | "pauses" | "answers">;
 
@@ -62,7 +59,6 @@ export function forgetAnswers({ seals, write: sql }: Target, before: Instant): v
   sealTable(seals, sql, "answer", -total);
 }
 
-type Sealed = Pick<Source, "seals">;
 interface SessionRow {
   readonly id: string;
   readonly profile: string;
@@ -73,30 +69,29 @@ interface SessionRow {
   readonly sum: number;
 }
 
-export function readSessions(sql: Registers, { seals }: Sealed): readonly Session[] {
+export function readSessions({ sql, seals }: Source): readonly Session[] {
   refuseMissing(seals, "session");
-  return ((sql?.allSessions.all() ?? []) as unknown as SessionRow[]).map((row) => {
+  return (sql.allSessions.all() as unknown as SessionRow[]).map((row) => {
     const { id, profile, state, joined_at: joinedAt, seen_at: seenAt, losses } = row;
-    if (seals)
-      verify(row.sum, sumOf("session", id, profile, state, joinedAt, seenAt, losses), () => `the session ${id}`);
+    verify(row.sum, sumOf("session", id, profile, state, joinedAt, seenAt, losses), () => `the session ${id}`);
     return { profile: JSON.parse(profile) as SessionProfile, state, joinedAt, seenAt, losses };
   });
 }
 
-export function readPauses(sql: Registers, { seals }: Sealed): readonly Pause[] {
+export function readPauses({ sql, seals }: Source): readonly Pause[] {
   refuseMissing(seals, "pause");
-  return (sql?.allPauses.all() ?? []).map((row) => {
+  return sql.allPauses.all().map((row) => {
     const { scope, body } = row as { scope: string; body: string };
-    if (seals) verify(row["sum"], sumOf("pause", scope, body), () => `the hold on ${scope}`);
+    verify(row["sum"], sumOf("pause", scope, body), () => `the hold on ${scope}`);
     return JSON.parse(body) as Pause;
   });
 }
 
-export function readAnswer(sql: Registers, { seals }: Sealed, key: string): Remembrance | undefined {
-  const row = sql?.oneAnswer.get(key);
+export function readAnswer({ sql }: Source, key: string): Remembrance | undefined {
+  const row = sql.oneAnswer.get(key);
   if (row === undefined) return undefined;
   const { at, body } = row as { at: number; body: string };
-  if (seals) verify(row["sum"], sumOf("answer", row["key"] as string, at, body), () => "the answer to a caller's key");
+  verify(row["sum"], sumOf("answer", row["key"] as string, at, body), () => "the answer to a caller's key");
   return JSON.parse(body) as Remembrance;
 }
 

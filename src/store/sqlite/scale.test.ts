@@ -8,12 +8,13 @@ import { runId, workerId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
 import { type EventQuery, NOTHING } from "../store.ts";
 import { audit } from "./audit.ts";
-import { migrate, userVersion } from "./migrate.ts";
+import { migrate } from "./migrate.ts";
 import { mayHave, PAGE_MAX, type Page } from "./pages.ts";
+import type { Statement } from "./platform.ts";
 import type { Target } from "./read.ts";
 import { readEvents } from "./read-ledger.ts";
 import { sheetOf } from "./sheet.ts";
-import { prepareReading, prepareSeals, prepareWriting } from "./statements.ts";
+import { targetOn } from "./target.ts";
 import { writeSheet } from "./write.ts";
 
 interface Opened {
@@ -24,9 +25,7 @@ interface Opened {
 function opened(): Opened {
   const db = new DatabaseSync(":memory:");
   migrate(db, ":memory:");
-  const schema = userVersion(db);
-  const target = { sql: prepareReading(db, schema), seals: prepareSeals(db, schema), write: prepareWriting(db) };
-  return { db, target };
+  return { db, target: targetOn(db) };
 }
 
 /** So many runs of one task each, one after the other. Nobody owns the store, so the epoch is the first. */
@@ -43,37 +42,31 @@ function withRuns(count: number): Opened {
 }
 
 /** How SQLite goes about it, in its own words. */
-const planOf = (db: DatabaseSync, statement: StatementSync): string =>
+const planOf = (db: DatabaseSync, statement: Statement): string =>
   db
-    .prepare(`explain query plan ${statement.sourceSQL}`)
+    .prepare(`explain query plan ${(statement as StatementSync).sourceSQL}`)
     .all()
     .map(({ detail }) => String(detail))
     .join("; ");
-
-function pagesOf({ sql: { ledger } }: Target): StatementSync {
-  if (ledger.pages === undefined) throw new Error("there are no pages");
-  return ledger.pages;
-}
 
 /** How many pages of the ledger the statement gives. */
 function looksAt({ target }: Opened, query: EventQuery): number {
   let rows = 0;
   const pages = {
     *iterate(given: object) {
-      for (const page of pagesOf(target).iterate(given as never)) {
+      for (const page of target.sql.pages.iterate(given as never)) {
         rows++;
         yield page;
       }
     },
   };
-  const ledger = { lastSeq: target.sql.ledger.lastSeq, pages: pages as unknown as StatementSync };
-  readEvents({ ...target, sql: { ...target.sql, ledger } }, query);
+  readEvents({ ...target, sql: { ...target.sql, pages: pages as unknown as StatementSync } }, query);
   return rows;
 }
 
 test("for the events of one run only what lies between its first and its last is looked at", () => {
   const all = withRuns(50);
-  expect(planOf(all.db, pagesOf(all.target))).toMatch(
+  expect(planOf(all.db, all.target.sql.pages)).toMatch(
     /SEARCH page USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/,
   );
   expect(looksAt(all, { run: FIRST })).toBe(1);
@@ -90,7 +83,7 @@ test("for the events of one task few pages are read, and one that was changed do
   expect(writeSheet(target, sheetOf(scribe.journal.take(0)))).toBe(true);
   const of700 = { run: FIRST, task: taskNo(700) };
   expect(readEvents(target, of700).map(({ kind }) => kind)).toEqual(["claimed", "started"]);
-  const pages = pagesOf(target).all({ after: 0, last: 9_999, run: null }) as unknown as readonly Page[];
+  const pages = target.sql.pages.all({ after: 0, last: 9_999, run: null }) as unknown as readonly Page[];
   expect(pages).toHaveLength(Math.ceil(2_001 / PAGE_MAX));
   expect(pages.filter((page) => mayHave(page, 700))).toHaveLength(2);
   db.exec("update page set events = replace(events, ',700,2,1]', ',701,2,1]')");

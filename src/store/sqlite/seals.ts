@@ -1,12 +1,10 @@
 /** What each run must have, and the ledger as a whole: figures that a row which is missing, or is an older one, does not add up to. */
-import type { StatementSync } from "node:sqlite";
+
 import { isRecorded } from "../../domain/event.ts";
 import type { Batch } from "../store.ts";
+import type { Statement } from "./platform.ts";
 import type { SealReading, Writing } from "./statements.ts";
 import { damaged, sumOf, verify } from "./sums.ts";
-
-/** Nothing when the file is from before there were seals, and is only read. */
-export type Sealing = SealReading | undefined;
 
 /** The run under which the seal of the whole ledger stands. */
 export const WHOLE_LEDGER = 0;
@@ -32,7 +30,7 @@ export interface Seal {
   readonly versions: number;
 }
 
-export const sealSum = ({ run, first, last, versions }: Seal): number => sumOf("seal", run, first, last, versions);
+const sealSum = ({ run, first, last, versions }: Seal): number => sumOf("seal", run, first, last, versions);
 
 export function sealOf(sql: SealReading, run: number): Seal {
   const seal = findSeal(sql, run);
@@ -52,8 +50,7 @@ export function findSeal(sql: SealReading, run: number): Seal | undefined {
 /** Rows of these tables come and go; one that is missing has no sum that could be wrong, so their total is kept. */
 const totalOf = (sql: SealReading, table: Counted): number => (sql[table].get() as { total: number }).total;
 
-export function refuseMissing(sql: Sealing, table: Counted): void {
-  if (sql === undefined) return;
+export function refuseMissing(sql: SealReading, table: Counted): void {
   if (totalOf(sql, table) !== sealOf(sql, COUNTED[table]).versions) throw damaged(`the table ${table} is not whole`);
 }
 
@@ -66,7 +63,7 @@ export function sealTable(reading: SealReading, writing: Writing, table: Counted
 }
 
 /** The sum of one row as it is now; nothing where there is none. */
-export const sumIn = (statement: StatementSync, key: string | number): number =>
+export const sumIn = (statement: Statement, key: string | number): number =>
   (statement.get(key) as { readonly sum: number } | undefined)?.sum ?? 0;
 
 /** How far a batch moves a seal. */

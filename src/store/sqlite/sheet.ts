@@ -26,13 +26,11 @@ export interface Rows<T = readonly Value[]> {
 export interface Sheet extends Rest {
   readonly rows: Rows;
   readonly moved: ReadonlyMap<number, Moved>;
-  /** Its number, where a daybook is in use. */
-  readonly serial?: number;
   /** How much that is to write: tasks as they are planned, as they are, and events. */
   readonly size: number;
 }
 
-export function sheetOf(batch: Batch, serial?: number): Sheet {
+export function sheetOf(batch: Batch): Sheet {
   const { events, submitted, tasks } = batch;
   const rows = { newRuns: [] as Value[], specs: [] as Value[], ...taskValues(tasks), pages: [] as Value[] };
   let size = tasks.length + events.length;
@@ -50,8 +48,7 @@ export function sheetOf(batch: Batch, serial?: number): Sheet {
   // One by one: taking some out of an object and spreading the others is slow, and every commit comes this way.
   const { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers } = batch;
   const moved = movesIn(tasks, events);
-  const sheet = { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers, rows, moved, size };
-  return serial === undefined ? sheet : { ...sheet, serial };
+  return { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers, rows, moved, size };
 }
 
 /** Of a row of a task, without its sum. */

@@ -1,26 +1,15 @@
 /** Every statement the SQLite store runs, prepared once, named for what it does. */
-import type { DatabaseSync } from "node:sqlite";
+
 import { Inserts } from "./inserts.ts";
 import { PAGE_MAX } from "./pages.ts";
-
-/** The schemas with which sessions, pauses and answers came, checksums, forgetting, pages, and the daybook. Who only reads may meet a file from before. */
-export const REGISTERS_SINCE = 2;
-export const SUMS_SINCE = 3;
-const FORGETTING_SINCE = 4;
-export const PAGES_SINCE = 6;
-const DAYBOOK_SINCE = 7;
-
-/** The positions of the ledger that were forgotten; none where that was not known yet. */
-const forgottenIn = (schema: number): string =>
-  schema >= FORGETTING_SINCE ? "forgotten" : "(select 0 as first, 0 as last, 0 as sum where false)";
+import type { Database } from "./platform.ts";
 
 export type Reading = ReturnType<typeof prepareReading>;
 
-export function prepareReading(db: DatabaseSync, schema: number) {
-  const sum = schema >= SUMS_SINCE ? "sum" : "null as sum";
-  const run = `select no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, ${sum} from run`;
+export function prepareReading(db: Database) {
+  const run = "select no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling, sum from run";
   return {
-    ownership: db.prepare(`select epoch, owner, ${sum} from ownership`),
+    ownership: db.prepare(`select epoch, owner, sum from ownership`),
     allRuns: db.prepare(`${run} order by no`),
     unfinishedRuns: db.prepare(`${run} where state <> 'finished' order by no`),
     newestRun: db.prepare(`${run} order by no desc limit 1`),
@@ -29,61 +18,33 @@ export function prepareReading(db: DatabaseSync, schema: number) {
     // A range and not a pattern: the index on the ids is used, and no sign in what was typed means anything.
     runsBeginning: db.prepare(`${run} where id >= ? and id < ? order by no`),
     newestRuns: db.prepare(`select * from (${run} where no < ? order by no desc limit ?) order by no`),
-    specsOfRun: db.prepare(`select run, no, id, spec, ${sum} from task_spec where run = ? order by no`),
+    specsOfRun: db.prepare(`select run, no, id, spec, sum from task_spec where run = ? order by no`),
     tasksOfRun: db.prepare(`
       select run, no, state, version, attempt, failures, expiries, approved, since,
-             not_before, worker, expires_at, token_hash, lost_by, lane, detail, ${sum}
+             not_before, worker, expires_at, token_hash, lost_by, lane, detail, sum
       from task where run = ? order by no`),
-    ledger: prepareLedger(db, schema),
-    forgotten: db.prepare(`select first, last, sum from ${forgottenIn(schema)} order by first`),
-    forgottenAt: db.prepare(`
-      select first, last, sum from ${forgottenIn(schema)} where first <= ? order by first desc limit 1`),
-    durations: db.prepare(`select plan, task, count, mean_log, ${sum} from duration where plan = ?`),
-    estimateError: db.prepare(`select plan, count, sum_of_squares, ${sum} from estimate_error where plan = ?`),
-    allRequests: db.prepare(`select no, at, body, ${sum} from request order by no`),
-    readMeta: db.prepare(`select key, value, ${sum} from meta where key = ?`),
-    bookmark: schema >= DAYBOOK_SINCE ? db.prepare("select book, posted, sum from daybook") : undefined,
-  };
-}
-
-/** Whatever was there before pages is one row an event. Both give no more than they are asked for, in order. */
-function prepareLedger(db: DatabaseSync, schema: number) {
-  if (schema >= PAGES_SINCE) {
-    return {
-      lastSeq: db.prepare("select coalesce((select last from page order by first desc limit 1), 0) as seq"),
-      pages: db.prepare(`
-        select first, last, run, events, sum from page
-        where first > :after - ${PAGE_MAX} and first <= :last and last > :after and (:run is null or run = :run)
-        order by first`),
-    };
-  }
-  const sum = schema >= SUMS_SINCE ? "sum" : "null as sum";
-  return {
-    lastSeq: db.prepare("select coalesce(max(seq), 0) as seq from ledger"),
-    rows: db.prepare(`
-      select seq, at, run, task, version, attempt, kind, data, ${sum} from ledger
-      where seq > :after and seq <= :last and (:run is null or run = :run) and (:task is null or task = :task)
-      order by seq`),
-  };
-}
-
-export type RegisterReading = ReturnType<typeof prepareRegisters>;
-
-/** Of the tables that came with schema 2: sessions, what is on hold, and what callers' keys have led to. */
-export function prepareRegisters(db: DatabaseSync, schema: number) {
-  const sum = schema >= SUMS_SINCE ? "sum" : "null as sum";
-  return {
+    lastSeq: db.prepare("select coalesce((select last from page order by first desc limit 1), 0) as seq"),
+    // No more than is asked for is read, in order.
+    pages: db.prepare(`
+      select first, last, run, events, sum from page
+      where first > :after - ${PAGE_MAX} and first <= :last and last > :after and (:run is null or run = :run)
+      order by first`),
+    forgotten: db.prepare("select first, last, sum from forgotten order by first"),
+    forgottenAt: db.prepare("select first, last, sum from forgotten where first <= ? order by first desc limit 1"),
+    durations: db.prepare("select plan, task, count, mean_log, sum from duration where plan = ?"),
+    estimateError: db.prepare("select plan, count, sum_of_squares, sum from estimate_error where plan = ?"),
+    allRequests: db.prepare("select no, at, body, sum from request order by no"),
+    readMeta: db.prepare("select key, value, sum from meta where key = ?"),
     allSessions: db.prepare(`
-      select id, profile, state, joined_at, seen_at, losses, ${sum} from session order by joined_at, id`),
-    allPauses: db.prepare(`select scope, body, ${sum} from pause order by scope`),
-    oneAnswer: db.prepare(`select key, at, body, ${sum} from answer where key = ?`),
+      select id, profile, state, joined_at, seen_at, losses, sum from session order by joined_at, id`),
+    allPauses: db.prepare("select scope, body, sum from pause order by scope"),
+    oneAnswer: db.prepare("select key, at, body, sum from answer where key = ?"),
   };
 }
 
 export type SealReading = ReturnType<typeof prepareSeals>;
 
-/** Of the table that came with schema 3. */
-export const prepareSeals = (db: DatabaseSync, schema: number) => ({
+export const prepareSeals = (db: Database) => ({
   readSeal: db.prepare("select run, first, last, versions, sum from seal where run = ?"),
   session: db.prepare("select coalesce(sum(sum), 0) as total from session"),
   pause: db.prepare("select coalesce(sum(sum), 0) as total from pause"),
@@ -91,15 +52,14 @@ export const prepareSeals = (db: DatabaseSync, schema: number) => ({
   answer: db.prepare("select coalesce(sum(sum), 0) as total from answer"),
   duration: db.prepare("select coalesce(sum(sum), 0) as total from duration"),
   estimate_error: db.prepare("select coalesce(sum(sum), 0) as total from estimate_error"),
-  forgotten: db.prepare(`select coalesce(sum(sum), 0) as total from ${forgottenIn(schema)}`),
+  forgotten: db.prepare("select coalesce(sum(sum), 0) as total from forgotten"),
 });
 
 export type Writing = ReturnType<typeof prepareWriting>;
 
-export function prepareWriting(db: DatabaseSync) {
+export function prepareWriting(db: Database) {
   return {
     writeOwnership: db.prepare("update ownership set epoch = ?, owner = ?, sum = ?"),
-    writeBookmark: db.prepare("update daybook set book = ?, posted = ?, sum = ?"),
     holdsEpoch: db.prepare("select 1 from ownership where epoch = ?"),
 
     runs: new Inserts(db, "run", "no, id, name, digest, manifest, tasks, state, outcome, ended_at, cancelling"),
@@ -139,7 +99,7 @@ export function prepareWriting(db: DatabaseSync) {
       set count = excluded.count, sum_of_squares = excluded.sum_of_squares, sum = excluded.sum`),
 
     // Two statements in one transaction: the number that the sum covers is not known before.
-    insertRequest: db.prepare("insert into request (at, body) values (?, ?)"),
+    insertRequest: db.prepare("insert into request (at, body, sum) values (?, ?, 0)"),
     sumRequest: db.prepare("update request set sum = ? where no = ?"),
     sumOfRequest: db.prepare("select sum from request where no = ?"),
     deleteRequest: db.prepare("delete from request where no = ?"),
@@ -153,7 +113,6 @@ export function prepareWriting(db: DatabaseSync) {
     writePause: db.prepare(`
       insert into pause (scope, body, sum) values (?, ?, ?)
       on conflict (scope) do update set body = excluded.body, sum = excluded.sum`),
-    allPauses: db.prepare("select scope, body from pause"),
     sumOfPause: db.prepare("select sum from pause where scope = ?"),
     deletePause: db.prepare("delete from pause where scope = ?"),
     writeAnswer: db.prepare("insert into answer (key, at, body, sum) values (?, ?, ?, ?) on conflict do nothing"),
@@ -166,7 +125,7 @@ export function prepareWriting(db: DatabaseSync) {
 export type Forgetting = ReturnType<typeof prepareForgetting>;
 
 /** What is needed only when runs are forgotten, which is seldom. Runs are given as a list in JSON. */
-export function prepareForgetting(db: DatabaseSync) {
+export function prepareForgetting(db: Database) {
   const listed = "(select value from json_each(:runs))";
   return {
     forgettable: db.prepare(`

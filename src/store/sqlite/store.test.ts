@@ -2,8 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { manifest, owner, task } from "../../../test/rig/builders.ts";
 import { START } from "../../../test/rig/clock.ts";
 import { claimed, Scribe, started } from "../../../test/rig/scribe.ts";
@@ -11,27 +10,23 @@ import { ALWAYS } from "../../../test/rig/stores.ts";
 import { runId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
 import { acquired, storeConformance } from "../conformance.ts";
-import { connect, refuseOldSqlite } from "./connect.ts";
+import { refuseOldSqlite } from "./connect.ts";
+import { type Database, type Platform, REAL } from "./platform.ts";
 import { openSqliteStore } from "./store.ts";
 
 const root = mkdtempSync(join(tmpdir(), "rota-sqlite-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
-const blank = pathToFileURL(join(root, "blank.db"));
-beforeAll(() => openSqliteStore(fileURLToPath(blank))[Symbol.asyncDispose]());
 
-storeConformance("sqlite store", () => openSqliteStore(newFile()));
-storeConformance("sqlite store, written by its thread", () => openSqliteStore(newFile(), { aside: ALWAYS }));
-storeConformance("sqlite store, with a daybook", () => openSqliteStore(newFile(), { daybookAfter: 0 }));
-storeConformance("sqlite store, with a daybook and written by its thread", () =>
-  openSqliteStore(newFile(), { daybookAfter: 0, aside: ALWAYS }),
+storeConformance("sqlite store", (options) => openSqliteStore(newFile(), options));
+storeConformance("sqlite store, written by its thread", (options) =>
+  openSqliteStore(newFile(), { ...options, aside: ALWAYS }),
 );
-storeConformance("sqlite store, begun as a copy", () => openSqliteStore(newFile(), { blank }));
-storeConformance("sqlite store, synced a second later", () => openSqliteStore(newFile(), { durability: "normal" }));
-storeConformance("sqlite store in memory", () => openSqliteStore(":memory:"));
-
-const STALE = () => false;
+storeConformance("sqlite store, synced a second later", (options) =>
+  openSqliteStore(newFile(), { ...options, durability: "normal" }),
+);
+storeConformance("sqlite store in memory", (options) => openSqliteStore(":memory:", options));
 
 /** A store with one run, of which a task is held, and a request. */
 async function written(file: string): Promise<void> {
@@ -51,8 +46,8 @@ describe("what is in the file", () => {
     expect((await store.load(runNo(1)))?.tasks).toMatchObject([{ state: "running", worker: "w1" }]);
     expect(await store.lastSeq()).toBe(3);
     expect(await store.requests()).toHaveLength(1);
-    expect(await store.owner()).toEqual(owner("rota run"));
-    expect(await store.acquire(owner("again"), STALE)).toEqual({ ok: true, value: 2 });
+    expect(await store.owner()).toEqual({ ...owner("rota run"), lives: false });
+    expect(await store.acquire(owner("again"))).toEqual({ ok: true, value: { epoch: 2 } });
   });
 
   test("is for its owner only", async () => {
@@ -87,10 +82,24 @@ describe("durability", () => {
     [{}, FULL],
     [{ durability: "full" } as const, FULL],
     [{ durability: "normal" } as const, NORMAL],
-  ])("a commit is on the disk before it is answered, unless less is asked for (%o)", (options, synchronous) => {
-    using db = connect(newFile(), options);
-    expect(db.prepare("pragma synchronous").get()).toEqual({ synchronous });
-  });
+  ])(
+    "a commit of the owner is on the disk before it is answered, unless less is asked for (%o)",
+    async (options, synchronous) => {
+      const opened: Database[] = [];
+      const open: Platform["open"] = (...args) => {
+        const db = REAL.open(...args);
+        opened.push(db);
+        return db;
+      };
+      await using store = openSqliteStore(newFile(), { ...options, platform: { ...REAL, open } });
+      const now = () => opened.map((db) => db.prepare("pragma synchronous").get());
+      expect(now()).toEqual([{ synchronous: FULL }]);
+      const epoch = await acquired(store);
+      expect(now()).toEqual([{ synchronous }]);
+      await store.release({ epoch });
+      expect(now()).toEqual([{ synchronous: FULL }]);
+    },
+  );
 
   test("the file uses a write-ahead log", async () => {
     const file = newFile();
@@ -117,6 +126,7 @@ describe("the laws of the rows are the database's own", () => {
     token_hash: null,
     lost_by: null,
     detail: null,
+    sum: 0,
   } as const;
   const held = { state: "claimed", worker: "w", expires_at: 1, token_hash: "h" };
   type Row = Record<string, string | number | null>;
@@ -213,10 +223,10 @@ describe("the laws of the rows are the database's own", () => {
     const file = newFile();
     void openSqliteStore(file)[Symbol.asyncDispose]();
     using db = new DatabaseSync(file);
-    expect(() => db.exec("insert into ownership (one, epoch) values (2, 1)")).toThrow(/constraint/);
-    const insertRun = "insert into run (no, id, name, digest, manifest, tasks, state, cancelling)";
-    db.exec(`${insertRun} values (1, 'r', 'n', 'd', '{}', 1, 'active', 0)`);
-    expect(() => db.exec(`${insertRun} values (2, 'r', 'n', 'd', '{}', 1, 'active', 0)`)).toThrow(/constraint/);
+    expect(() => db.exec("insert into ownership (one, epoch, sum) values (2, 1, 0)")).toThrow(/constraint/);
+    const insertRun = "insert into run (no, id, name, digest, manifest, tasks, state, cancelling, sum)";
+    db.exec(`${insertRun} values (1, 'r', 'n', 'd', '{}', 1, 'active', 0, 0)`);
+    expect(() => db.exec(`${insertRun} values (2, 'r', 'n', 'd', '{}', 1, 'active', 0, 0)`)).toThrow(/constraint/);
     const insertPage = "insert into page (first, last, run, events, sum) values (1, 1, 1, '[]', 0)";
     db.exec(insertPage);
     expect(() => db.exec(insertPage)).toThrow(/constraint/);
@@ -374,6 +384,6 @@ describe("two at once", () => {
     const file = newFile();
     await written(file);
     await using reader = openSqliteStore(file, { readOnly: true });
-    await expect(reader.acquire(owner("reader"), STALE)).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await expect(reader.acquire(owner("reader"))).rejects.toMatchObject({ code: "STORE_FAILED" });
   });
 });

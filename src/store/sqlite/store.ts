@@ -1,39 +1,27 @@
-/** The store in one SQLite file, with a daybook beside it. One writer, write-ahead log, everything of a turn in one entry or transaction. */
-import { realpathSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
+/** The store in one SQLite file. One writer, write-ahead log, everything of a turn in one transaction. */
 import { UserError } from "../../domain/errors.ts";
 import { systemClock } from "../../effects/clock.ts";
 import { err, ok } from "../../std/result.ts";
-import type { Store } from "../store.ts";
+import type { Epoch, OnRecord, Store } from "../store.ts";
 import { Turns } from "../turns.ts";
 import { audit } from "./audit.ts";
-import { Bookkeeper, LAID_AFTER } from "./bookkeeper.ts";
-import { readBookmark } from "./bookmark.ts";
-import { connect, FOLD_AFTER, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
-import { forgetTaken } from "./daybook.ts";
+import { connect, FOLD_AFTER, placeOf, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
+import { ownerLives } from "./judge.ts";
 import { brokenLog } from "./log-check.ts";
+import { forgetMark } from "./log-mark.ts";
 import { LogRoom } from "./log-room.ts";
 import { LogSync } from "./log-sync.ts";
-import { userVersion } from "./migrate.ts";
-import { closeBook, hasUnposted, postBeside, postFile } from "./posting.ts";
+import { type Database, REAL } from "./platform.ts";
 import { pruneRuns } from "./prune.ts";
 import { readHistory, readOwner, readRequests, readRun, readRuns, type Source, type Target } from "./read.ts";
 import { readEvents, readForgotten, readLastSeq } from "./read-ledger.ts";
-import { forgetAnswers, type Registers, readAnswer, readPauses, readSecret, readSessions } from "./registers.ts";
+import { forgetAnswers, readAnswer, readPauses, readSecret, readSessions } from "./registers.ts";
 import { type Counted, refuseMissing, sealTable } from "./seals.ts";
 import { type Sheet, sheetOf } from "./sheet.ts";
-import {
-  prepareForgetting,
-  prepareReading,
-  prepareRegisters,
-  prepareSeals,
-  REGISTERS_SINCE,
-  SUMS_SINCE,
-} from "./statements.ts";
+import { prepareForgetting } from "./statements.ts";
 import { sumOf } from "./sums.ts";
-import { targetOn, transactions } from "./target.ts";
-import type { Fit } from "./versions.ts";
+import { sourceOn, targetOn, transactions } from "./target.ts";
 import { writeSheet } from "./write.ts";
 import { Writer, type WriterFailure } from "./writer.ts";
 
@@ -41,49 +29,42 @@ export function openSqliteStore(file: string, options: SqliteOptions = {}): Stor
   refuseOldSqlite(process.versions.sqlite ?? "0");
   const db = connect(file, options);
   try {
-    const schema = userVersion(db);
     const target = options.readOnly === true ? undefined : targetOn(db);
-    const source = target ?? sourceOn(db, schema);
-    const registers = schema >= REGISTERS_SINCE ? prepareRegisters(db, schema) : undefined;
-    return storeOn({ db, file, source, registers, target, options });
+    return storeOn({ db, file, source: target ?? sourceOn(db), target, options });
   } catch (error) {
     db.close();
     throw asUserError(error, file);
   }
 }
 
-const sourceOn = (db: DatabaseSync, schema: number): Source => ({
-  sql: prepareReading(db, schema),
-  seals: schema >= SUMS_SINCE ? prepareSeals(db, schema) : undefined,
-});
-
 interface Parts {
-  readonly db: DatabaseSync;
+  readonly db: Database;
   readonly file: string;
   readonly source: Source;
-  readonly registers: Registers;
   /** Nothing when the file is only read. */
   readonly target: Target | undefined;
   readonly options: SqliteOptions;
 }
 
-function storeOn({ db, file, source, registers, target, options }: Parts): Store {
+function storeOn({ db, file, source, target, options }: Parts): Store {
   const inTransaction = transactions(db);
-  const { durability = "full", foldAfter = FOLD_AFTER } = options;
+  const { durability = "full", foldAfter = FOLD_AFTER, platform = REAL, lives = ownerLives } = options;
+  const { files } = platform;
   let failure: Error | undefined;
   const broke = (failed: WriterFailure): void => {
     failure = errorOf(failed);
   };
   const writer = new Writer({ file, durability, foldAfter }, broke, options.aside);
   const isFile = file !== ":memory:";
-  /** Where SQLite has its log, too, whatever the file is called here. */
-  const place = isFile ? realpathSync(file) : file;
-  const room = target === undefined || !isFile ? undefined : new LogRoom(db, file, foldAfter);
+  const place = placeOf(platform, file);
+  const room = target === undefined || !isFile ? undefined : new LogRoom(db, files, file, foldAfter);
   /** Where commits are not on the disk when they are answered. The process does not stay for it: closing brings everything there. */
   const log =
     target === undefined || !isFile || durability === "full"
       ? undefined
       : new LogSync({
+          db,
+          platform,
           database: place,
           clock: options.clock ?? systemClock({ keepsAlive: false }),
           failed: (error) => {
@@ -127,110 +108,37 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       throw told;
     }
   };
-  /** What another has promised is on the disk before its daybook is written over, whatever is promised here. */
-  const writeSynced = <T>(verb: (target: Target) => T): T => {
-    if (durability === "full" || !isFile) return writeNow(verb);
-    let isBooked = false;
-    const result = writeNow(
-      (all) => {
-        isBooked = (readBookmark(all)?.book ?? null) !== null;
-        return isBooked ? undefined : verb(all);
-      },
-      () => !isBooked,
-    );
-    if (!isBooked) return result as T;
-    setSynced(true);
-    try {
-      return writeNow(verb);
-    } finally {
-      setSynced(false);
-    }
+  /** Its process says whether it still schedules: this store knows no term that ends by itself. */
+  const onRecord = (): { readonly epoch: Epoch; readonly current: OnRecord | undefined } => {
+    const { owner, epoch } = readOwner(source);
+    return { epoch, current: owner && { ...owner, lives: lives(owner) } };
   };
-  const setSynced = (isSynced: boolean): void => {
-    try {
-      db.exec(`pragma synchronous = ${isSynced ? "full" : "normal"}`);
-    } catch (error) {
-      const told = asUserError(error, file, "STORE_FAILED") as Error;
-      if (isOfDisk(error)) failure = told;
-      throw told;
-    }
-  };
-  const laidAfter = durability === "full" && isFile ? (options.daybookAfter ?? LAID_AFTER) : undefined;
-  const bookkeeper = new Bookkeeper({ file: place, laidAfter, write: writeNow });
-  const orForsake = <T>(verb: () => T): T => {
-    try {
-      return verb();
-    } catch (error) {
-      bookkeeper.forsake();
-      throw error;
-    }
-  };
-  /** What was entered in the daybook, whoever has it open, is in the tables when this returns. */
-  const catchUp = (): void => {
-    if (bookkeeper.keepsBook) return bookkeeper.post();
-    if (!isFile || !plainly(() => hasUnposted(place, source))) return;
-    if (target !== undefined) writeSynced((all) => postFile(place, all));
-    else plainly(() => postBeside(place));
-  };
-  const reading = <T>(verb: () => T): T => {
-    catchUp();
-    return plainly(() => inTransaction(verb, "deferred"));
-  };
+  const reading = <T>(verb: () => T): T => plainly(() => inTransaction(verb, "deferred"));
   const writing = async <T>(verb: (target: Target) => T): Promise<T> => {
     if (writer.busy) await writer.idle();
-    if (!isFile) return writeNow(verb);
-    bookkeeper.post();
-    const result = orForsake(() =>
-      writeSynced((all) => {
-        bookkeeper.count(all);
-        return verb(all);
-      }),
-    );
+    const result = writeNow(verb);
     if (log !== undefined) await mayAnswer();
     return result;
   };
   /** What was committed stays so, whatever comes of this; but a disk that fails now is not asked again. */
-  const keepRoom = (): void => {
+  const afterwards = (act: () => void): void => {
     try {
-      room?.keep();
-    } catch (error) {
-      failure = asUserError(error, file, "STORE_FAILED") as Error;
-    }
-  };
-  /** What could not be posted now is posted later, unless the disk has failed: then it is known already. */
-  const keepBook = (): void => {
-    try {
-      bookkeeper.tend();
-    } catch {
-      // It is in the daybook all the same.
-    }
-  };
-  /** A disk that does not take an entry is not asked again: what it has of it is not known. */
-  const enter = (sheet: Sheet, fit: Fit): boolean | undefined => {
-    if (failure !== undefined) throw failure;
-    try {
-      return bookkeeper.enter(sheet, fit);
+      act();
     } catch (error) {
       failure ??= asUserError(error, file, "STORE_FAILED") as Error;
-      throw failure;
     }
   };
-  const commitHere = (sheet: Sheet, fit: Fit): boolean =>
-    turns.next(sheet.epoch, () => {
-      const isEntered = enter(sheet, fit);
-      if (isEntered !== undefined) return isEntered;
-      bookkeeper.post();
-      return writeNow(
+  const brokenLogHere = (): string | undefined => (isFile ? brokenLog(platform, place) : undefined);
+  const commitHere = (sheet: Sheet): boolean =>
+    turns.next(sheet.epoch, () =>
+      writeNow(
         (all) => writeSheet(all, sheet),
         (written) => written,
-      );
-    });
+      ),
+    );
   const commitAside = async (sheet: Sheet): Promise<boolean> => {
     if (failure !== undefined) throw failure;
-    turns.next(sheet.epoch, () => {
-      bookkeeper.post();
-      return true;
-    });
+    turns.next(sheet.epoch, () => true);
     const answer = await writer.write(sheet);
     if ("written" in answer && answer.written) log?.wrote();
     return turns.next(sheet.epoch, () => {
@@ -240,61 +148,53 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       throw told;
     });
   };
-  const goesAside = ({ size }: Sheet): boolean => target !== undefined && isFile && writer.takes(size);
+  const goesAside = ({ size }: Sheet): boolean =>
+    target !== undefined && isFile && platform === REAL && writer.takes(size);
   return {
-    async acquire(owner, alive) {
-      const acquired = await writing((all) => {
-        const { owner: current, epoch } = readOwner(source);
-        if (current !== undefined && alive(current)) return err(current);
-        if (isFile) closeBook(place, all);
+    async acquire(owner) {
+      const acquired = await writing(({ write }) => {
+        const { current, epoch } = onRecord();
+        if (current?.lives) return err(current);
         const values = [epoch + 1, JSON.stringify(owner)] as const;
-        all.write.writeOwnership.run(...values, sumOf("ownership", ...values));
-        return ok(epoch + 1);
+        write.writeOwnership.run(...values, sumOf("ownership", ...values));
+        return ok({ epoch: epoch + 1 });
       });
-      if (acquired.ok && isFile) {
-        forgetTaken(place);
-        bookkeeper.takeOver(acquired.value);
-        keepBook();
-      }
+      if (acquired.ok && isFile) afterwards(() => (log === undefined ? forgetMark(files, place) : log.begin()));
       return acquired;
     },
-    async release(epoch) {
-      await writing(({ write }) => {
-        if (readOwner(source).epoch === epoch) write.writeOwnership.run(epoch, null, sumOf("ownership", epoch, null));
+    async renew(term) {
+      return reading(() => {
+        const { epoch, current } = onRecord();
+        return epoch === term.epoch && current !== undefined ? ok(term) : err("ownership-lost");
       });
     },
+    async release({ epoch }) {
+      afterwards(() => log?.end());
+      const isOwn = await writing(({ write }) => {
+        if (readOwner(source).epoch !== epoch) return false;
+        write.writeOwnership.run(epoch, null, sumOf("ownership", epoch, null));
+        return true;
+      });
+      if (isOwn) afterwards(() => log?.ended());
+    },
     async owner() {
-      return plainly(() => readOwner(source).owner);
+      return plainly(() => onRecord().current);
     },
     async commit(batch) {
-      try {
-        const sheet = sheetOf(batch, bookkeeper.number(batch.epoch));
-        const fit = bookkeeper.fit(batch);
-        const isWritten = goesAside(sheet) ? await commitAside(sheet) : commitHere(sheet, fit);
-        if (!isWritten) bookkeeper.forsake();
-        if (log !== undefined) await mayAnswer();
-        return isWritten ? ok(undefined) : err("ownership-lost");
-      } catch (error) {
-        bookkeeper.forsake();
-        throw error;
-      }
+      const sheet = sheetOf(batch);
+      const isWritten = goesAside(sheet) ? await commitAside(sheet) : commitHere(sheet);
+      if (log !== undefined) await mayAnswer();
+      return isWritten ? ok(undefined) : err("ownership-lost");
     },
     tend() {
       // While the thread writes it sees to this itself, between two batches.
-      if (writer.busy || failure !== undefined) return;
-      keepBook();
-      if (failure === undefined) keepRoom();
+      if (!writer.busy && failure === undefined) afterwards(() => room?.keep());
     },
     async runs(which) {
-      const isNew = which === undefined || typeof which === "string" || !("id" in which);
-      if (isNew || !bookkeeper.keepsBook || bookkeeper.hasNewsOf(which.id)) catchUp();
       return plainly(() => readRuns(source, which));
     },
     async load(no) {
-      const isBehind = writer.busy;
-      const stored = reading(() => readRun(source, no));
-      if (stored !== undefined && !isBehind) bookkeeper.learn(stored);
-      return stored;
+      return reading(() => readRun(source, no));
     },
     async events(query) {
       return reading(() => readEvents(source, query));
@@ -310,30 +210,26 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
       return reading(() => readLastSeq(source));
     },
     async sessions() {
-      return reading(() => readSessions(registers, source));
+      return reading(() => readSessions(source));
     },
     async pauses() {
-      return reading(() => readPauses(registers, source));
+      return reading(() => readPauses(source));
     },
     async recall(key) {
-      if (!bookkeeper.keepsBook) catchUp();
-      const recalled = plainly(() =>
-        inTransaction(() => {
-          mustBeWhole("answer");
-          return readAnswer(registers, source, key);
-        }, "deferred"),
-      );
-      return recalled ?? bookkeeper.recall(key);
+      return reading(() => {
+        mustBeWhole("answer");
+        return readAnswer(source, key);
+      });
     },
     async forget(before) {
       await writing((all) => forgetAnswers(all, before));
     },
-    async prune(runs, alive) {
+    async prune(runs) {
       const pruned = await writing((all) => {
-        const { owner } = readOwner(all);
-        return owner !== undefined && alive(owner) ? err(owner) : ok(pruneRuns(all, prepareForgetting(db), runs));
+        const { current } = onRecord();
+        return current?.lives ? err(current) : ok(pruneRuns(all, prepareForgetting(db), runs));
       });
-      keepRoom();
+      afterwards(() => room?.keep());
       return pruned;
     },
     async forgotten() {
@@ -355,22 +251,22 @@ function storeOn({ db, file, source, registers, target, options }: Parts): Store
     async requests() {
       return reading(() => readRequests(source));
     },
+    async damage() {
+      return brokenLogHere();
+    },
     async check() {
-      catchUp();
       return plainly(() => {
         const lines = db.prepare("pragma integrity_check").all();
         const broken = lines.map(({ integrity_check: line }) => String(line)).filter((line) => line !== "ok");
-        const log = isFile ? brokenLog(file) : undefined;
+        const log = brokenLogHere();
         if (log !== undefined) broken.push(log);
-        if (broken.length > 0 || source.seals === undefined) return broken;
+        if (broken.length > 0) return broken;
         return inTransaction(() => [...audit(db)], "deferred");
       });
     },
     async [Symbol.asyncDispose]() {
       const known = failure;
       if (writer.isThere) await writer[Symbol.asyncDispose]();
-      if (failure === undefined) bookkeeper.close();
-      else bookkeeper.forsake();
       room?.[Symbol.dispose]();
       // SQLite does it when it closes the file, but not while somebody else has it open.
       if (log !== undefined) await log[Symbol.asyncDispose]();

@@ -1,16 +1,17 @@
 /** A connection that is written through: its statements, and one transaction after the other. */
-import type { DatabaseSync } from "node:sqlite";
-import { userVersion } from "./migrate.ts";
-import type { Target } from "./read.ts";
+
+import type { Database } from "./platform.ts";
+import type { Source, Target } from "./read.ts";
 import { prepareReading, prepareSeals, prepareWriting } from "./statements.ts";
 
-export function targetOn(db: DatabaseSync): Target {
-  const schema = userVersion(db);
-  return { sql: prepareReading(db, schema), seals: prepareSeals(db, schema), write: prepareWriting(db) };
+export const sourceOn = (db: Database): Source => ({ sql: prepareReading(db), seals: prepareSeals(db) });
+
+export function targetOn(db: Database): Target {
+  return { ...sourceOn(db), write: prepareWriting(db) };
 }
 
 /** What `change` has written is kept, unless its result says otherwise. */
-export function transactions(db: DatabaseSync) {
+export function transactions(db: Database) {
   const begin = { immediate: db.prepare("begin immediate"), deferred: db.prepare("begin deferred") };
   const commit = db.prepare("commit");
   const rollback = db.prepare("rollback");

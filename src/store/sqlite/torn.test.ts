@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { type Image, layDown, mixPages, takeImage, tear, tearOver } from "../../../test/rig/images.ts";
+import { type Image, layDown, mixPages, takeImage, tear } from "../../../test/rig/images.ts";
 import { perform, portrait, portraits, STEPS } from "../../../test/rig/verbs.ts";
 import { seededRandom } from "../../effects/random.ts";
 import { replayAll } from "../replay.ts";
-import type { SqliteOptions } from "./connect.ts";
+import { DURABILITIES, type SqliteOptions } from "./connect.ts";
 import { openSqliteStore } from "./store.ts";
 
 const SEED = Number(process.env["SEED"] ?? 17);
@@ -21,29 +21,23 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
 
-/** How the store looks before the first step and after each, and how its files do: with everything in its log, and with a daybook. */
+/** How the store looks before the first step and after each, and how its files do. */
 let seen: readonly string[] = [];
 const images: Image[] = [];
-const withBook: Image[] = [];
 let closed: Image;
 
 beforeAll(async () => {
   seen = await portraits(() => openSqliteStore(":memory:"));
-  closed = await imagesOf(images, Number.POSITIVE_INFINITY);
-  await imagesOf(withBook, 0);
-});
-
-async function imagesOf(into: Image[], daybookAfter: number): Promise<Image> {
   const file = newFile();
   {
-    await using store = openSqliteStore(file, { daybookAfter });
-    into[0] = takeImage(file);
+    await using store = openSqliteStore(file);
+    images[0] = takeImage(file);
     await perform(store, (done) => {
-      into[done] = takeImage(file);
+      images[done] = takeImage(file);
     });
   }
-  return takeImage(file);
-}
+  closed = takeImage(file);
+});
 
 async function expectAs(image: Image, allowed: readonly number[], what: string): Promise<void> {
   const file = newFile();
@@ -78,21 +72,6 @@ describe(`after a power cut (SEED=${SEED})`, () => {
       await expectAs(mixed, [STEPS.length], `fold ${no}`);
     }
   });
-
-  test(`a daybook that was being written has every entry up to the last answer, whatever of the rest made it (${CASES} cuts)`, async () => {
-    const random = seededRandom(SEED);
-    const entered = STEPS.map((_, step) => step).filter(
-      (step) => !(withBook[step] as Image).book.equals((withBook[step + 1] as Image).book),
-    );
-    expect(entered.length).toBeGreaterThan(8);
-    for (let no = 0; no < CASES; no++) {
-      const step = entered[Math.floor(random.next() * entered.length)] as number;
-      const [before, after] = [withBook[step] as Image, withBook[step + 1] as Image];
-      // What was posted in the same step was on the disk before the entry was begun.
-      const torn = { ...after, book: tearOver(before.book, after.book, random) };
-      await expectAs(torn, [step, step + 1], `cut ${no}, in step ${step + 1} (${STEPS[step]})`);
-    }
-  });
 });
 
 describe("when a statement fails", () => {
@@ -121,12 +100,10 @@ describe("when a statement fails", () => {
     Reflect.set(DatabaseSync.prototype, "exec", guarded(originals.exec));
   }
 
-  test.each([
-    ["with everything in its log", { durability: "normal" }],
-    ["with a daybook", { daybookAfter: 0 }],
-  ] as const)(
-    "S15: what was answered is kept, nothing is answered after the failure, and the rest can be done when it is over (%s)",
-    async (_, options) => {
+  test.each(DURABILITIES)(
+    "S15: what was answered is kept, nothing is answered after the failure, and the rest can be done when it is over (durability: %s)",
+    async (durability) => {
+      const options = { durability };
       let total = 0;
       armed(Number.POSITIVE_INFINITY, false);
       {

@@ -4,7 +4,6 @@ import type { RunStatus } from "../../domain/run.ts";
 import { packSpec } from "../../domain/spec.ts";
 import type { RunRow } from "../rows.ts";
 import type { SpecWrite } from "../store.ts";
-import { advanceBookmark } from "./bookmark.ts";
 import { readHistory, type Target } from "./read.ts";
 import { writeRegisters } from "./registers.ts";
 import { advanceSeals, sealTable, sumIn } from "./seals.ts";
@@ -27,7 +26,6 @@ export function writeSheet(target: Target, sheet: Sheet): boolean {
   for (const edited of sheet.edited) updateSpec(sql, edited);
   advanceSeals(target.seals, sql, sheet.moved);
   writeRegisters(target, sheet);
-  if (sheet.serial !== undefined) advanceBookmark(target, sheet.serial);
   return true;
 }
 

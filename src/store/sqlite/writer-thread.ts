@@ -6,6 +6,7 @@ import { connectBeside } from "./connect.ts";
 import { asUserError, isOfDisk } from "./failure.ts";
 import { LogRoom } from "./log-room.ts";
 import { unpack } from "./packing.ts";
+import { REAL } from "./platform.ts";
 import type { Sheet } from "./sheet.ts";
 import { targetOn, transactions } from "./target.ts";
 import { writeSheet } from "./write.ts";
@@ -15,7 +16,7 @@ const { file, durability, foldAfter } = workerData as WriterData;
 const db = connectBeside(file, durability);
 const target = targetOn(db);
 const inTransaction = transactions(db);
-const room = new LogRoom(db, file, foldAfter);
+const room = new LogRoom(db, REAL.files, file, foldAfter);
 let failure: WriterFailure | undefined;
 const turns = new Turns();
 

@@ -1,3 +1,0 @@
--- breaking
--- No table is another: a claim may name a task that is begun before its own claim is written (`next` in its detail), and an event says that
--- a claim is void. A version that does not know them would use the number of such a claim again.
