@@ -13,7 +13,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
     const { COMMANDS } = await import("./commands.ts");
     return await obey(args, COMMANDS, context);
   } catch (error) {
-    return await report(error, context);
+    return await report(whatWentWrong(error), context);
   }
 }
 
@@ -38,6 +38,17 @@ async function obey(args: readonly string[], commands: readonly CommandSpec[], c
       return await run(line.input, context);
     }
   }
+}
+
+/**
+ * What went wrong on the way out hides what went wrong first. Told is what the user can put right, the first of these; else the first fault.
+ */
+function whatWentWrong(error: unknown): unknown {
+  const all: unknown[] = [];
+  let outer = error;
+  for (; outer instanceof SuppressedError; outer = outer.suppressed) all.unshift(outer.error);
+  all.unshift(outer);
+  return all.find((each) => each instanceof UserError) ?? all[0];
 }
 
 /** `CODE: message (hint)` for what the user can put right, one line for what only we can. */
