@@ -16,6 +16,7 @@ export const EVENT_FIELDS = {
   version: "Its place among the events of the task, without gaps.",
   attempt: "The claim it is about; 0 before the first.",
   fence: "The number of the claim, where the event concerns one. A report with an older number is refused.",
+  by: "Who called, where the event follows from a call: the owner of the state directory by name, a token by its name and id.",
 } as const;
 
 /** `lease_renewed` moves a deadline and nothing else, so the ledger does not keep it. */

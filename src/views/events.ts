@@ -1,5 +1,5 @@
 /** The ledger for readers: each event as one object for programs, and as one line for people. */
-import { type Event, isSystemEvent, isTaskEvent, type RunEvent, type TaskEvent } from "../domain/event.ts";
+import { type Event, isFromCall, isSystemEvent, isTaskEvent, type RunEvent, type TaskEvent } from "../domain/event.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { LOCAL_POOL } from "../domain/spec.ts";
@@ -18,13 +18,20 @@ export type EventJson = { readonly seq: number } & Readonly<Record<string, unkno
 export function eventJson(event: Event, run: Run | undefined): EventJson {
   const { seq, at, kind } = event;
   const place = { seq, at: iso(at), ...(run && { run: run.manifest.id }), kind };
-  if (isSystemEvent(event)) return { ...place, ...systemDetail(event, run) };
+  const called = callerOf(event);
+  const by = called === undefined ? {} : { by: called };
+  if (isSystemEvent(event)) return { ...place, ...systemDetail(event, run), ...by };
   invariant(run !== undefined, "what happens to a run or its tasks has a run");
-  if (!isTaskEvent(event)) return { ...place, ...runDetail(event, run) };
+  if (!isTaskEvent(event)) return { ...place, ...runDetail(event, run), ...by };
   const { version, attempt } = event;
   const fence = isAboutClaim(event) ? { fence: event.kind === "late_report_refused" ? event.fence : attempt } : {};
-  return { ...place, task: taskOf(run, event.task).spec.id, version, attempt, ...fence, ...taskDetail(event, run) };
+  const task = taskOf(run, event.task).spec.id;
+  return { ...place, task, version, attempt, ...fence, ...taskDetail(event, run), ...by };
 }
+
+/** Who called, where the event follows from a call. */
+const callerOf = (event: Event): string | undefined =>
+  isFromCall(event.kind) ? (event as { readonly by?: string }).by : undefined;
 
 /** Whether the event concerns one claim, which the fence names. */
 function isAboutClaim(event: TaskEvent): boolean {
@@ -166,7 +173,9 @@ export function eventLine(event: Event, run: Run | undefined, theme: Theme): str
   const who = pad([strong(subjectOf(event, run))], NAME_WIDTH);
   const { text, tone } = isSystemEvent(event) ? systemWords(event, run) : eventWords(event, run as Run);
   const what = tone === undefined ? text : toned(tone, text);
-  return paint([seq, "  ", quiet(timeOfDay(event.at, theme.timeZone)), "  ", ...who, "  ", what], theme);
+  const by = callerOf(event);
+  const called = by === undefined ? [] : [quiet(` · by ${by}`)];
+  return paint([seq, "  ", quiet(timeOfDay(event.at, theme.timeZone)), "  ", ...who, "  ", what, ...called], theme);
 }
 
 function subjectOf(event: Event, run: Run | undefined): string {
