@@ -27,8 +27,7 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
   run_stalled: { meaning: "Work remains that nothing can move by itself.", fields: ["remaining"] },
   run_finished: { meaning: "Every task has come to an end.", fields: ["outcome"] },
   claimed: {
-    meaning:
-      "A worker was given the task, with a lease.",
+    meaning: "A worker was given the task, with a lease.",
     fields: ["worker", "deadline", "evidence"],
   },
   started: { meaning: "The attempt is running.", fields: ["pid"] },
