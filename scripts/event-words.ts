@@ -16,6 +16,7 @@ export const EVENT_FIELDS = {
   version: "Its place among the events of the task, without gaps.",
   attempt: "The claim it is about; 0 before the first.",
   fence: "The number of the claim, where the event concerns one. A report with an older number is refused.",
+  by: "Who called, where the event follows from a call: the owner of the state directory by name, a token by its name and id.",
 } as const;
 
 /** `lease_renewed` moves a deadline and nothing else, so the ledger does not keep it. */
@@ -26,8 +27,7 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, EventW
   run_stalled: { meaning: "Work remains that nothing can move by itself.", fields: ["remaining"] },
   run_finished: { meaning: "Every task has come to an end.", fields: ["outcome"] },
   claimed: {
-    meaning:
-      "A worker was given the task, with a lease.",
+    meaning: "A worker was given the task, with a lease.",
     fields: ["worker", "deadline", "evidence"],
   },
   started: { meaning: "The attempt is running.", fields: ["pid"] },

@@ -243,7 +243,8 @@ const grant = await rota.claim({ session: "s1", waitMs: 60_000 });`,
 - A refusal is \`{"error":{"code","message","hint"}}\` with a fitting status; [errors](errors.md) lists the codes, which are stable.
   For a plan that is not valid, \`diagnostics\` lists what is wrong with it.
 - A call that waits ends early when the daemon stops: ask again.
-- Over the socket, the header \`rota-by: NAME\` says who asks; over TCP the token says it. Both are written into the ledger.
+- Over the socket, the header \`rota-by: NAME\` says who asks; over TCP the token says it, as \`NAME (ID)\`. Both are
+  written into the ledger (\`by\`).
 - Web pages may not call: a request with a foreign \`Origin\`, from another site, or for another host is refused.
 
 ## Tokens
@@ -251,6 +252,12 @@ const grant = await rota.claim({ session: "s1", waitMs: 60_000 });`,
 The owner's token is in the file \`token\` of the state directory, readable by the owner alone, and may do everything. Others
 are issued with \`POST /v1/tokens\`; only their hashes are kept. Send one as \`authorization: Bearer TOKEN\`. Each scope includes
 those before it: ${SCOPES.map(code).join(", ")}. Ten wrong tokens in a minute lock out whoever comes anew until the minute is over.
+
+A session belongs to the token that joined it, by the id of the token: not to its name, which may be given again after a token was
+revoked. Its keys and its leases go with it. Another \`work\` token cannot act for it on any path, on a channel or over MCP: that is
+refused with \`FORBIDDEN\`, and a report with another token's lease with \`TOKEN_WRONG\`, as a made-up one is. An \`admin\` token and the
+owner act for every session; a session that an \`admin\` joins again stays its token's. What a revoked token has joined is left to them,
+until its leases run out. No token may be called \`owner\`, \`admin\`, \`local\` or \`scheduler\`.
 
 ## Streams
 

@@ -31,15 +31,21 @@ export async function openRun(scheduler: Scheduler, loaded: LoadedPlan, resume: 
   return { run, how: "submitted" };
 }
 
+/** What a submit came with: the key that submits once, and who called. */
+interface Called {
+  readonly key?: string | undefined;
+  readonly by?: string | undefined;
+}
+
 /** Has the engine admit it. Until that has come to something, nobody else is given its name. */
 export async function submitRun(
   { engine, names }: Pick<Scheduler, "engine" | "names">,
   manifest: RunManifest,
   specs: readonly TaskSpec[],
-  key?: string,
+  { key, by }: Called = {},
 ): Promise<Run> {
   try {
-    return await engine.submit(manifest, specs, key);
+    return await engine.submit(manifest, specs, key, by);
   } finally {
     names.settled(manifest.id);
   }
@@ -50,7 +56,7 @@ export async function retryRun(
   scheduler: Scheduler,
   row: RunRow,
   again: ReadonlySet<TaskNo> | "all",
-  { clears = true }: { readonly clears?: boolean } = {},
+  { clears = true, by }: { readonly clears?: boolean; readonly by?: string } = {},
 ): Promise<Run> {
   const old = await readRun(scheduler, row);
   if (old.status.state !== "finished") throw new UserError("RUN_ACTIVE", `Run ${row.manifest.id} has not ended`);
@@ -74,6 +80,7 @@ export async function retryRun(
     scheduler,
     manifest,
     old.tasks.map(({ spec }) => spec),
+    { by },
   );
 }
 

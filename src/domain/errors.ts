@@ -67,7 +67,7 @@ export const USER_ERRORS = {
     exitCode: 2,
     hint: "Claim it with `rota claim`, or give --run, --fence and the token in ROTA_TOKEN.",
   },
-  TOKEN_WRONG: { exitCode: 2, hint: "Use the token that came with the claim." },
+  TOKEN_WRONG: { exitCode: 2, hint: "Use the token that came with the claim, and the API token that claimed." },
   CANNOT_EDIT: {
     exitCode: 2,
     hint: "Only a task that waits or is parked can be changed; `rota why TASK` shows its state.",

@@ -24,7 +24,13 @@ interface OfTask extends OfRun {
   readonly attempt: number;
 }
 
-export interface RunSubmitted extends OfRun {
+/** What may follow from a call. */
+interface FromCall {
+  /** Who called: the name and the id of a token, or what the owner of the state directory goes by. */
+  readonly by?: string;
+}
+
+export interface RunSubmitted extends OfRun, FromCall {
   readonly kind: "run_submitted";
   readonly manifest: RunManifest;
   readonly specs: readonly TaskSpec[];
@@ -50,18 +56,18 @@ export interface RunFinished extends OfRun {
 /** About the scheduler as a whole: what concerns no run stands under run 0. */
 export const NO_RUN = 0 as RunNo;
 
-export interface SessionJoined extends OfRun {
+export interface SessionJoined extends OfRun, FromCall {
   readonly kind: "session_joined";
   readonly profile: SessionProfile;
 }
-export interface SessionChanged extends OfRun {
+export interface SessionChanged extends OfRun, FromCall {
   readonly kind: "session_changed";
   readonly session: WorkerId;
   readonly state: SessionState;
   /** Leases lost in a row. */
   readonly losses: number;
 }
-export interface SessionLeft extends OfRun {
+export interface SessionLeft extends OfRun, FromCall {
   readonly kind: "session_left";
   readonly session: WorkerId;
   readonly why: string;
@@ -78,7 +84,7 @@ export interface Resumed extends OfRun {
   readonly asked: Asked;
 }
 /** A drain is over: so much was still out when it was given up, or nothing. */
-export interface Drained extends OfRun {
+export interface Drained extends OfRun, FromCall {
   readonly kind: "drained";
   readonly scope: PauseScope;
   readonly remaining: number;
@@ -90,7 +96,7 @@ export interface DispatchEvidence {
   readonly rank: number;
   readonly waitedMs: Millis;
 }
-export interface TaskClaimed extends OfTask {
+export interface TaskClaimed extends OfTask, FromCall {
   readonly kind: "claimed";
   readonly worker: WorkerId;
   readonly deadline: Instant;
@@ -100,7 +106,7 @@ export interface TaskClaimed extends OfTask {
   /** Goes into the lease row only: no event, log or view shows it. */
   readonly tokenHash: string;
 }
-export interface TaskStarted extends OfTask {
+export interface TaskStarted extends OfTask, FromCall {
   readonly kind: "started";
   readonly process?: ProcessIdentity;
 }
@@ -114,23 +120,23 @@ export interface TaskStopping extends OfTask {
   readonly reason: StopReason;
 }
 /** The work is done and its worker is free. The scheduler runs the acceptance command, again where an earlier run of it was lost. */
-export interface TaskVerifying extends OfTask {
+export interface TaskVerifying extends OfTask, FromCall {
   readonly kind: "verifying";
   readonly worker: WorkerId;
   readonly deadline: Instant;
   /** How the work ended. */
   readonly outcome: Success;
 }
-export interface TaskSucceeded extends OfTask {
+export interface TaskSucceeded extends OfTask, FromCall {
   readonly kind: "succeeded";
   readonly outcome: Outcome;
 }
-export interface TaskFailed extends OfTask {
+export interface TaskFailed extends OfTask, FromCall {
   readonly kind: "failed";
   readonly outcome: Outcome;
   readonly reason: FailReason;
 }
-export interface TaskRetried extends OfTask {
+export interface TaskRetried extends OfTask, FromCall {
   readonly kind: "retried";
   readonly outcome: Outcome;
   readonly notBefore: Instant;
@@ -146,11 +152,11 @@ export interface TaskExpired extends OfTask {
   readonly outcome?: Outcome;
 }
 /** The holder handed the task back, or never took it up. */
-export interface TaskReleased extends OfTask {
+export interface TaskReleased extends OfTask, FromCall {
   readonly kind: "released";
   readonly why: string;
 }
-export interface TaskParked extends OfTask {
+export interface TaskParked extends OfTask, FromCall {
   readonly kind: "parked";
   readonly reason: ParkReason;
   /** What a person should know about it. */
@@ -211,7 +217,7 @@ export interface TaskSetBack extends OfTask {
   readonly by: Millis;
 }
 /** A report that came with an old fence or after its deadline. Nothing was changed by it. */
-export interface LateReportRefused extends OfTask {
+export interface LateReportRefused extends OfTask, FromCall {
   readonly kind: "late_report_refused";
   readonly fence: number;
   readonly reported: string;
@@ -254,7 +260,7 @@ export interface TaskEdited extends OfTask {
   readonly asked: Asked;
 }
 /** What its holder says about how it goes. */
-export interface TaskNoted extends OfTask {
+export interface TaskNoted extends OfTask, FromCall {
   readonly kind: "noted";
   readonly note: string;
 }
@@ -308,6 +314,13 @@ const SYSTEM_KINDS: ReadonlySet<string> = new Set<SystemEvent["kind"]>([
   "resumed",
   "drained",
 ]);
+const FROM_CALLS: ReadonlySet<string> = new Set<EventKind>([
+  ...(["run_submitted", "session_joined", "session_changed", "session_left", "drained"] as const),
+  ...(["claimed", "started", "noted", "verifying", "succeeded", "failed", "retried", "released", "parked"] as const),
+  "late_report_refused",
+]);
+/** Whether such an event says who called, where it follows from a call. Others say `asked`, or follow from no call. */
+export const isFromCall = (kind: EventKind): boolean => FROM_CALLS.has(kind);
 export const isSystemEvent = (event: Event): event is SystemEvent => SYSTEM_KINDS.has(event.kind);
 export const isTaskEvent = (event: Event): event is TaskEvent => "task" in event;
 /** Kept in the lease row, not in the ledger. */

@@ -34,6 +34,8 @@ export interface SessionProfile {
   /** How many tasks it does at once. */
   readonly slots: number;
   readonly ttl: Millis;
+  /** The id of the token that joined it, and that it belongs to; absent where the owner of the state directory did. */
+  readonly owner?: string;
 }
 
 /** A session in the World. Only the reducer writes to it. */

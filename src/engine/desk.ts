@@ -35,6 +35,8 @@ export interface ClaimOrder {
   readonly key?: string;
   /** What the key has led to before this scheduler began, if anything. */
   readonly recalled?: Remembrance;
+  /** Who called, as the ledger says it. */
+  readonly by?: string;
   /** How long to wait for it. */
   readonly until: Instant;
 }
@@ -97,7 +99,7 @@ export class Desk {
   claim(turn: Turn, order: ClaimOrder, tell: Waiter["tell"]): () => boolean {
     const session = this.mustKnow(order.session);
     const { pool } = session.profile;
-    const again = this.#again(order);
+    const again = this.#again(session, order);
     const granted = again ?? this.#grant(turn, session, order);
     if (granted !== undefined || order.until <= turn.now) {
       turn.after(() => tell(granted));
@@ -127,6 +129,20 @@ export class Desk {
       if (waiting.size === 0 && this.#assignees.get(id) === waiting) this.#assignees.delete(id);
       return still;
     };
+  }
+
+  /** The session has left: its calls are told that nothing comes, and nothing is given to them in the name of a later one. */
+  forget(turn: Turn, id: WorkerId): void {
+    const tells = [...(this.#assignees.get(id) ?? [])];
+    this.#assignees.delete(id);
+    // In any pool: it may have been in another one when it asked.
+    for (const [pool, waiting] of this.#waiting) {
+      for (const waiter of waiting) if (waiter.order.session === id && waiting.delete(waiter)) tells.push(waiter.tell);
+      if (waiting.size === 0) this.#waiting.delete(pool);
+    }
+    turn.after(() => {
+      for (const tell of tells) tell(undefined);
+    });
   }
 
   /** Part of every turn: those who wait are given what has become free, and pools that push assign. */
@@ -162,8 +178,10 @@ export class Desk {
     const inVain = new Set<string>();
     for (const waiter of waiting) {
       const { order, tell } = waiter;
+      const session = this.#deps.world.sessions.get(order.session);
+      if (session === undefined) continue;
       // Somebody who asks a second time, while the first answer was lost on its way.
-      const granted = this.#known(order)?.granted ?? this.#serveOne(turn, line, waiter, inVain);
+      const granted = this.#known(session, order)?.granted ?? this.#serveOne(turn, line, waiter, session, inVain);
       if (granted === undefined) continue;
       waiting.delete(waiter);
       turn.after(() => tell(granted));
@@ -172,10 +190,9 @@ export class Desk {
   }
 
   /** Who is like somebody who got nothing gets nothing either, and is not looked at. */
-  #serveOne(turn: Turn, line: Dispatcher, waiter: Waiter, inVain: Set<string>): Granted | undefined {
+  #serveOne(turn: Turn, line: Dispatcher, waiter: Waiter, session: Session, inVain: Set<string>): Granted | undefined {
     const { order } = waiter;
-    const session = this.#deps.world.sessions.get(order.session);
-    if (session === undefined || !mayBeServed(line, session) || line.ready.size === 0) return undefined;
+    if (!mayBeServed(line, session) || line.ready.size === 0) return undefined;
     const kind = order.task === undefined && isLikeOthers(line, session) ? likenessOf(waiter, session) : undefined;
     if (kind !== undefined && inVain.has(kind)) return undefined;
     const isInVain = kind !== undefined && !line.hasFor(seekerOf(session).sees);
@@ -198,11 +215,7 @@ export class Desk {
           if (kind !== undefined) inVain.add(kind);
           break;
         }
-        this.#tellAssigned(
-          turn,
-          this.#commit(turn, session, assignment, later(turn.now, this.#ack), undefined),
-          session,
-        );
+        this.#tellAssigned(turn, this.#commit(turn, session, assignment, later(turn.now, this.#ack), {}), session);
       }
     }
   }
@@ -225,7 +238,8 @@ export class Desk {
     if (!this.#deps.pools.line(pool).isIdle(id)) {
       // Where both may begin, it may have been given something that it does not know of yet.
       const given = this.#deps.modeOf(pool) === "hybrid" ? this.#unbegun(session) : undefined;
-      if (given !== undefined && (order.task ?? given.task) === given.task) return this.#named(turn, order, given);
+      if (given !== undefined && (order.task ?? given.task) === given.task)
+        return this.#named(turn, session, order, given);
       throw new UserError("SLOTS_TAKEN", `Session ${id} holds ${slots === 1 ? "a task" : `${slots} tasks`} already`);
     }
     const granted = this.#take(turn, session, order);
@@ -235,9 +249,9 @@ export class Desk {
   }
 
   /** Whoever asks again under the same name is to get the same, also when that was given before it was asked for. */
-  #named(turn: Turn, { session, key }: ClaimOrder, given: Granted): Granted {
+  #named(turn: Turn, { profile }: Session, { key }: ClaimOrder, given: Granted): Granted {
     const { run, task, fence } = given;
-    if (key !== undefined) this.#remember(turn, keyOf(session, key), this.#remembrance(run, task, fence));
+    if (key !== undefined) this.#remember(turn, keyOf(profile, key), this.#remembrance(run, task, fence));
     return given;
   }
 
@@ -261,7 +275,7 @@ export class Desk {
           ? line.exactFor(id, seeker, task, turn.now)
           : undefined;
     if (assignment === undefined) return undefined;
-    return this.#commit(turn, session, assignment, later(turn.now, session.profile.ttl), order.key);
+    return this.#commit(turn, session, assignment, later(turn.now, session.profile.ttl), order);
   }
 
   /** The one place where a session gets a task. */
@@ -270,16 +284,16 @@ export class Desk {
     { profile }: Session,
     assignment: Assignment,
     deadline: Instant,
-    key: string | undefined,
+    { key, by }: Pick<ClaimOrder, "key" | "by">,
   ): Granted {
     const { run, task } = assignment;
-    const { id: worker } = profile;
+    const { owner } = profile;
     const fence = task.attempt + 1;
-    const token = this.#deps.tokens.issue(run, task, fence);
+    const token = this.#deps.tokens.issue(run, task, fence, owner);
     const tokenHash = this.#deps.tokens.hash(token);
-    const named = key === undefined ? {} : { key };
+    const named = { ...(key !== undefined && { key }), ...(by !== undefined && { by }) };
     this.#deps.leases.grant(turn, assignment, { deadline, tokenHash, ...named });
-    if (key !== undefined) this.#remember(turn, keyOf(worker, key), this.#remembrance(run, task, fence));
+    if (key !== undefined) this.#remember(turn, keyOf(profile, key), this.#remembrance(run, task, fence));
     return this.#granted(run, task, fence, token);
   }
 
@@ -296,8 +310,8 @@ export class Desk {
     };
   }
 
-  #again(order: ClaimOrder): Granted | undefined {
-    const known = this.#known(order);
+  #again(session: Session, order: ClaimOrder): Granted | undefined {
+    const known = this.#known(session, order);
     if (known === undefined) return undefined;
     const { granted } = known;
     if (granted === undefined)
@@ -312,8 +326,8 @@ export class Desk {
   }
 
   /** What the key has led to, if it was used; without a grant when the run is over. */
-  #known({ session, key, recalled }: ClaimOrder): { readonly granted: Granted | undefined } | undefined {
-    const known = key === undefined ? undefined : (this.#keys.get(keyOf(session, key)) ?? recalled);
+  #known({ profile }: Session, { key, recalled }: ClaimOrder): { readonly granted: Granted | undefined } | undefined {
+    const known = key === undefined ? undefined : (this.#keys.get(keyOf(profile, key)) ?? recalled);
     if (known === undefined) return undefined;
     const run = this.#deps.world.run(known.run);
     const task = run?.tasks[known.task ?? -1];
@@ -340,8 +354,11 @@ export class Desk {
   }
 }
 
-/** How a key is kept: every session has its own. */
-export const keyOf = (session: WorkerId, key: string): string => `claim/${encodeURIComponent(session)}/${key}`;
+/** How a key is kept: every session has its own, and another token that comes later under the same id does not know them. */
+export const keyOf = (
+  { id, owner }: { readonly id: WorkerId; readonly owner?: string | undefined },
+  key: string,
+): string => `claim/${encodeURIComponent(id)}${owner === undefined ? "" : `@${owner}`}/${key}`;
 
 const seekerOf = ({ profile }: Session): { readonly sees: (shape: Shape) => boolean } => ({
   sees: (shape) => misfitOf(profile, shape) === undefined,

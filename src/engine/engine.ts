@@ -101,15 +101,16 @@ export class Engine {
     this.#lastRun = (await store.runs("newest"))[0]?.no ?? 0;
   }
 
-  /** Admits a run, whole or not at all. Kept once the run is durable, and with it what its key has led to. */
-  async submit(manifest: RunManifest, specs: readonly TaskSpec[], key?: string): Promise<Run> {
+  /** Admits a run, whole or not at all. Kept once the run is durable, and with it what its key has led to. `by`: who called for it. */
+  async submit(manifest: RunManifest, specs: readonly TaskSpec[], key?: string, by?: string): Promise<Run> {
     this.#refuseOverload(specs);
     const { histories, pools, rules, turns } = this.#parts;
     const history = await histories.of(manifest.name);
     return turns.durably((turn) => {
       if (this.world.findRun(manifest.id) !== undefined) throw taken(manifest.id);
       const no = runNo(++this.#lastRun);
-      turn.journal.ofRun(no, { kind: "run_submitted", manifest, specs }, turn.now);
+      const called = by === undefined ? {} : { by };
+      turn.journal.ofRun(no, { kind: "run_submitted", manifest, specs, ...called }, turn.now);
       if (key !== undefined) turn.journal.remember({ key, at: turn.now, answer: { run: no } });
       const run = this.world.run(no) as Run;
       pools.admit(run, history);

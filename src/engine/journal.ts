@@ -1,6 +1,7 @@
 /** What became true since the last commit: each event is folded into the World at once, and waits here to be written. */
 import {
   type Event,
+  isFromCall,
   NO_RUN,
   type RunNews,
   type RunSubmitted,
@@ -45,6 +46,8 @@ export class Journal {
   #sessions = new Set<WorkerId>();
   #pauses = new Set<string>();
   #answers: Remembered[] = [];
+  /** Who called, while it is written down what follows from that. */
+  #by: string | undefined;
 
   /** `observe` is told every change as it happens, in order. */
   constructor(world: World, observe: (change: Change) => void) {
@@ -65,11 +68,22 @@ export class Journal {
     return length + this.#requestsDone.length + this.#answers.length + this.#lateLessons.length === 0;
   }
 
+  /** What `change` writes down says that it follows from a call by `by`. */
+  following<T>(by: string | undefined, change: () => T): T {
+    const before = this.#by;
+    this.#by = by;
+    try {
+      return change();
+    } finally {
+      this.#by = before;
+    }
+  }
+
   ofRun(run: RunNo, news: RunNews, at: Instant): void {
     this.#runs.add(run);
     if (news.kind === "run_finished")
       for (const key of pausesOf(this.#world.pauses.values(), run)) this.#pauses.add(key);
-    const event = { ...news, seq: this.#world.seq + 1, at, run };
+    const event = { ...this.#attributed(news), seq: this.#world.seq + 1, at, run };
     this.#add(event);
     if (event.kind === "run_submitted") this.#submitted.push(event);
   }
@@ -81,7 +95,7 @@ export class Journal {
     const seq = this.#world.seq + (recorded ? 1 : 0);
     const version = task.version + (recorded ? 1 : 0);
     const attempt = task.attempt + (news.kind === "claimed" ? 1 : 0);
-    this.#add({ ...news, seq, at, run: run.no, task: task.no, version, attempt });
+    this.#add({ ...this.#attributed(news), seq, at, run: run.no, task: task.no, version, attempt });
   }
 
   /** What concerns the scheduler as a whole, or what a person put on hold. */
@@ -89,7 +103,7 @@ export class Journal {
     const run = "scope" in news && "run" in news.scope ? news.scope.run : NO_RUN;
     if ("scope" in news) this.#pauses.add(scopeKey(news.scope));
     else this.#sessions.add(news.kind === "session_joined" ? news.profile.id : news.session);
-    this.#add({ ...news, seq: this.#world.seq + 1, at, run });
+    this.#add({ ...this.#attributed(news), seq: this.#world.seq + 1, at, run });
   }
 
   /** The key's answer, for whoever asks again. */
@@ -154,6 +168,10 @@ export class Journal {
       if (!fresh.has(no) || run.status.state !== "active" || run.cancelling) rows.push(toRunRow(run));
     }
     return rows;
+  }
+
+  #attributed<News extends RunNews | SystemNews | TaskNews>(news: News): News {
+    return this.#by !== undefined && isFromCall(news.kind) ? { by: this.#by, ...news } : news;
   }
 
   #add(event: Event): void {

@@ -20,6 +20,8 @@ export interface Terms {
   readonly tokenHash?: string;
   /** The caller's own name for the claim. */
   readonly key?: string;
+  /** Who called for it. */
+  readonly by?: string;
 }
 
 export interface LeasesDeps {

@@ -1,4 +1,5 @@
 /** Where callers from outside are received: sessions that join, claim and report, and people who put things on hold. */
+import { type Authority, mayActFor, mustActFor, OWNER } from "../domain/authority.ts";
 import { UserError } from "../domain/errors.ts";
 import { type RunId, type TaskId, type WorkerId, workerId } from "../domain/ids.ts";
 import { type PauseScope, scopeKey } from "../domain/pause.ts";
@@ -13,6 +14,7 @@ import type { Remembrance, Store } from "../store/store.ts";
 import { type Granted, keyOf } from "./desk.ts";
 import type { Parts } from "./parts.ts";
 import type { Heard, Word } from "./session-reports.ts";
+import { ownerOf } from "./tokens.ts";
 import type { Turn } from "./turn.ts";
 
 /** What is asked for, as callers name it. */
@@ -40,6 +42,13 @@ export interface Holding {
   readonly worker: WorkerId;
 }
 
+/** A caller from outside. */
+export interface Visitor {
+  /** As the ledger says it; nothing where the scheduler's own program calls. */
+  readonly by?: string;
+  readonly authority: Authority;
+}
+
 export interface ReceptionDeps
   extends Pick<Parts, "world" | "pools" | "roll" | "desk" | "reports" | "tokens" | "rules" | "turns"> {
   readonly store: Pick<Store, "recall" | "runs" | "load">;
@@ -50,28 +59,44 @@ export interface ReceptionDeps
 
 export class Reception {
   readonly #deps: ReceptionDeps;
+  readonly #visitor: Visitor;
   /** One after the other: what was recorded is read anew for each report that comes too late. */
-  #lateReports: Promise<unknown> = Promise.resolve();
+  readonly #late: { reports: Promise<unknown> };
 
-  constructor(deps: ReceptionDeps) {
+  constructor(
+    deps: ReceptionDeps,
+    visitor: Visitor = { authority: OWNER },
+    late: { reports: Promise<unknown> } = { reports: Promise.resolve() },
+  ) {
     this.#deps = deps;
+    this.#visitor = visitor;
+    this.#late = late;
+  }
+
+  /** The same reception for this caller, who acts on an authority of its own. */
+  as(visitor: Visitor): Reception {
+    return new Reception(this.#deps, visitor, this.#late);
   }
 
   join(profile: SessionProfile): Promise<Session> {
-    return this.#deps.turns.durably((turn) => this.#deps.roll.join(turn, profile));
+    return this.#durably((turn) => this.#deps.roll.join(turn, profile, this.#visitor.authority));
   }
 
   beat(session: string, state: ReportedState | undefined): Promise<Session> {
-    return this.#deps.turns.durably((turn) => this.#deps.roll.beat(turn, workerId(session), state));
+    return this.#durably((turn) => this.#deps.roll.beat(turn, this.#own(session).profile.id, state));
   }
 
   leave(session: string, why: string): Promise<void> {
-    return this.#deps.turns.durably((turn) => this.#deps.roll.leave(turn, workerId(session), why));
+    return this.#durably((turn) => {
+      const { profile } = this.#own(session);
+      this.#deps.roll.leave(turn, profile.id, why);
+      this.#deps.desk.forget(turn, profile.id);
+    });
   }
 
   /** Who listens is there, until what is given here is called. */
   attend(session: string): () => void {
-    return this.#deps.roll.enter(workerId(session), this.#deps.clock.now());
+    return this.#deps.roll.enter(this.#own(session).profile.id, this.#deps.clock.now());
   }
 
   seenAt(session: Session): Instant {
@@ -82,7 +107,8 @@ export class Reception {
   async claim(wanted: Wanted): Promise<Granted | undefined> {
     const session = workerId(wanted.session);
     const { key, wait, run: runName, task: taskName } = wanted;
-    const recalled = key === undefined ? undefined : await this.#deps.store.recall(keyOf(session, key));
+    const owner = this.#ownerOf(session);
+    const recalled = key === undefined ? undefined : await this.#deps.store.recall(keyOf({ id: session, owner }, key));
     const run = runName === undefined ? undefined : this.#mustRun(runName);
     const task = taskName === undefined ? undefined : mustTask(run, taskName);
     return this.#waitFor(wanted, (turn, tell) => {
@@ -96,6 +122,7 @@ export class Reception {
         ...(task && { task }),
         ...(key !== undefined && { key }),
         ...(recalled && { recalled }),
+        ...(this.#visitor.by !== undefined && { by: this.#visitor.by }),
         ...(wanted.priority && { priority: wanted.priority }),
       };
       return this.#deps.desk.claim(turn, order, tell);
@@ -111,8 +138,9 @@ export class Reception {
     });
   }
 
-  /** A holder says something about what it holds. */
-  report(claimed: Claimed, word: Word): Promise<Heard> {
+  /** A holder says something about what it holds. Its token is of no use to a caller that it was not given to. */
+  async report(claimed: Claimed, word: Word): Promise<Heard> {
+    if (!mayActFor(ownerOf(claimed.token), this.#visitor.authority)) throw wrongToken(claimed);
     const run = this.#deps.world.findRun(claimed.run);
     return run === undefined ? this.#reportLate(claimed, word) : this.#hear(run, claimed, word);
   }
@@ -142,7 +170,7 @@ export class Reception {
     if (out().length > 0 && wait > 0) await this.#until(() => out().length === 0, wait, signal);
     const remaining = out();
     await this.#deps.turns.durably((turn) =>
-      turn.journal.ofSystem({ kind: "drained", scope, remaining: remaining.length }, turn.now),
+      turn.journal.ofSystem({ kind: "drained", scope, remaining: remaining.length, by: asked.by }, turn.now),
     );
     return remaining;
   }
@@ -164,7 +192,7 @@ export class Reception {
   async #hear(run: Run, { task: id, fence, token }: Claimed, word: Word): Promise<Heard> {
     const task = mustTask(run, id);
     const { reports, roll } = this.#deps;
-    return this.#deps.turns.durably((turn) => {
+    return this.#durably((turn) => {
       const worker = isHeld(task.status) ? task.status.lease.worker : undefined;
       const heard = this.#knowing(run, () => reports.hear(turn, { run, task, fence, token }, word));
       if (worker === undefined || heard.repeated) return heard;
@@ -198,7 +226,7 @@ export class Reception {
     if (row === undefined) throw unknownRun(claimed.run);
     if (row.status.state === "finished" && !this.#deps.tokens.couldBeOf(claimed, claimed.token))
       throw wrongToken(claimed);
-    const heard = this.#lateReports.then(async () => {
+    const heard = this.#late.reports.then(async () => {
       const run = await this.#ended(claimed.run);
       const { runs } = this.#deps.world;
       // A run that goes on and is not known here is another scheduler's.
@@ -206,11 +234,11 @@ export class Reception {
       if (isElsewhere) throw unknownRun(claimed.run);
       if (runs.get(run.no) === run) return this.#hear(run, claimed, word);
       const task = mustTask(run, claimed.task);
-      return this.#deps.turns.durably((turn) =>
+      return this.#durably((turn) =>
         this.#knowing(run, () => this.#deps.reports.hear(turn, { ...claimed, run, task }, word)),
       );
     });
-    this.#lateReports = heard.catch(() => {});
+    this.#late.reports = heard.catch(() => {});
     return heard;
   }
 
@@ -225,12 +253,31 @@ export class Reception {
     });
   }
 
+  /** In the next turn. What that writes down says who called. */
+  #durably<T>(change: (turn: Turn) => T): Promise<T> {
+    return this.#deps.turns.durably((turn) => turn.journal.following(this.#visitor.by, () => change(turn)));
+  }
+
+  /** The session, for which the caller must be allowed to act. */
+  #own(id: string): Session {
+    const session = this.#deps.roll.must(workerId(id));
+    mustActFor(session.profile, this.#visitor.authority);
+    return session;
+  }
+
+  /** Whose session it is, or will be where the caller is about to join it. */
+  #ownerOf(session: WorkerId): string | undefined {
+    return this.#deps.world.sessions.has(session) ? this.#own(session).profile.owner : this.#visitor.authority.token;
+  }
+
   /** Has `begin` wait for something until it is told, the wait is over, or the caller is gone. */
   async #waitFor<T>(
     { session, wait, signal }: Pick<Wanted, "session" | "wait" | "signal">,
     begin: (turn: Turn, tell: (found: T | undefined) => void) => () => boolean,
   ): Promise<T | undefined> {
     const found = Promise.withResolvers<T | undefined>();
+    // Before it counts as there. Asked again in the turn: by then another token may have joined under the id.
+    this.#ownerOf(workerId(session));
     let stop = (): boolean => true;
     // What is being given out at this very moment is waited for: it is written down already.
     const giveUp = (): void => void (stop() && found.resolve(undefined));
@@ -238,7 +285,8 @@ export class Reception {
     let timer: Timer | undefined;
     signal?.addEventListener("abort", giveUp);
     try {
-      await this.#deps.turns.durably((turn) => {
+      await this.#durably((turn) => {
+        this.#own(session);
         // Nothing is given to somebody who is gone. Nobody else gives up before it was looked.
         if (signal?.aborted === true) return found.resolve(undefined);
         stop = begin(turn, found.resolve);

@@ -1,11 +1,14 @@
 /** Who is there: sessions that join, give signs of life, lose leases, and leave. */
 import type { Pools } from "../decide/pools.ts";
+import { type Authority, foreignSession, mayActFor, mustActFor } from "../domain/authority.ts";
 import { UserError } from "../domain/errors.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import { LOSSES_MAX, type ReportedState, type Session, type SessionProfile } from "../domain/session.ts";
 import { LOCAL_POOL, poolOf } from "../domain/spec.ts";
+import { isHeld } from "../domain/task.ts";
 import { type Instant, later, millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
+import { ownerOf } from "./tokens.ts";
 import type { Turn } from "./turn.ts";
 
 export class Roll {
@@ -30,10 +33,14 @@ export class Roll {
     }
   }
 
-  /** Joining again under one's own id is harmless: it keeps what it holds, and its losses are forgiven. */
-  join(turn: Turn, profile: SessionProfile): Session {
-    refuseLocal(profile);
-    const known = this.#world.sessions.get(profile.id);
+  /** Joining again under one's own id is harmless: it keeps what it holds and whose it is, and its losses are forgiven. */
+  join(turn: Turn, asked: SessionProfile, authority: Authority): Session {
+    refuseLocal(asked);
+    const known = this.#world.sessions.get(asked.id);
+    if (known === undefined) this.#refuseHeirs(asked, authority);
+    else mustActFor(known.profile, authority);
+    const owner = known === undefined ? authority.token : known.profile.owner;
+    const profile = owner === undefined ? asked : { ...asked, owner };
     this.#seen.set(profile.id, turn.now);
     if (known !== undefined && isSame(known.profile, profile) && known.losses === 0 && known.state === "idle") {
       return known;
@@ -141,6 +148,14 @@ export class Roll {
       const holds = poolOf(task.spec);
       if (worker !== id || holds === pool) continue;
       throw new UserError("SLOTS_TAKEN", `Session ${id} holds work of pool ${holds}, so it cannot come to ${pool}`);
+    }
+  }
+
+  /** What a session that has left still holds is its token's: no other token comes by it under the same id. */
+  #refuseHeirs({ id }: SessionProfile, authority: Authority): void {
+    for (const { worker, task } of this.#pools.held()) {
+      if (worker !== id || !isHeld(task.status)) continue;
+      if (!mayActFor(ownerOf(task.status.lease.tokenHash), authority)) throw foreignSession(id);
     }
   }
 

@@ -1,7 +1,8 @@
 /**
  * The tokens of leases: made from a secret of the store, so that whoever asks for the same grant again gets the same token, although
  * only its hash is kept; and with a mark of the scheduler that gave them out. A store that was put back to what it once was gives the same
- * numbers to other claims, but under another mark: what was given out before that is not taken for what is given out now.
+ * numbers to other claims, but under another mark: what was given out before that is not taken for what is given out now. The mark also
+ * says whose session it was given to, so that it is of no use to any other caller.
  */
 import type { RunId, TaskId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
@@ -26,9 +27,10 @@ export class Tokens {
     this.#make = tokensFrom(secret);
   }
 
-  /** Of a claim that is being made. */
-  issue(run: Run, task: Task, fence: number): string {
-    return this.#marked(this.#mark, idsOf(run, task, fence));
+  /** Of a claim that is being made. `owner`: the id of the API token that the session belongs to, if it does to one. */
+  issue(run: Run, task: Task, fence: number, owner: string | undefined): string {
+    const mark = owner === undefined ? this.#mark : `${this.#mark}${BETWEEN}${owner}`;
+    return this.#marked(mark, idsOf(run, task, fence));
   }
 
   /** What is kept of a token. */
@@ -51,7 +53,7 @@ export class Tokens {
   isGenuine(run: Run, task: Task, fence: number, token: string): boolean {
     const kept = keptOf(task, fence);
     if (kept === undefined) return this.couldBeOf(idsOf(run, task, fence), token);
-    return isToken(token, kept.slice(kept.indexOf(BETWEEN) + 1));
+    return isToken(token, kept.slice(kept.lastIndexOf(BETWEEN) + 1));
   }
 
   /** Whether we could have given it out for this claim: nothing has to be looked up for that. */
@@ -76,7 +78,10 @@ const idsOf = ({ manifest }: Run, { spec }: Task, fence: number): ClaimIds => ({
   fence,
 });
 
-const markOf = (text: string): string => text.slice(0, Math.max(0, text.indexOf(BETWEEN)));
+const markOf = (text: string): string => text.slice(0, Math.max(0, text.lastIndexOf(BETWEEN)));
+
+/** Whose session a claim was given to, by its token or by what is kept of it: the id of an API token, or nothing for the owner's. */
+export const ownerOf = (text: string): string | undefined => markOf(text).split(BETWEEN)[1];
 
 /** What is kept of the claim that holds, if it is this one. */
 const keptOf = ({ status }: Task, fence: number): string | undefined =>

@@ -120,7 +120,7 @@ describe("over TCP", () => {
     await using rig = await httpRig();
     const token = await issue(rig, "work");
     await rig.send({ ...asking("claim"), over: "tcp", token, headers: { "rota-by": "somebody" } });
-    expect(rig.asked.at(-1)?.given[1]).toMatchObject({ by: "work token" });
+    expect(rig.asked.at(-1)?.given[1]).toMatchObject({ by: `work token (${token.split("_")[1]})` });
   });
 });
 
@@ -276,7 +276,7 @@ describe("a mount", () => {
     expect((await rig.send({ ...post, token: work })).status).toBe(200);
     expect((await rig.send({ ...post, over: "socket", headers: { "rota-by": "mo" } })).status).toBe(200);
     expect(calls).toEqual([
-      { body: { a: 1 }, by: "work token", admin: false },
+      { body: { a: 1 }, by: `work token (${work.split("_")[1]})`, admin: false },
       { body: { a: 1 }, by: "mo", admin: true },
     ]);
   });

@@ -172,7 +172,7 @@ export class Channel {
     const input = readRequest(route.request, given) as Input;
     refuseStream(route, input);
     const wait = route.waits && (input.waitMs ?? 0) > 0 ? desk.waits.open() : undefined;
-    const caller: Caller = wait === undefined ? admission : { by: admission.by, signal: wait.signal };
+    const caller: Caller = wait === undefined ? admission : { ...admission, signal: wait.signal };
     this.#calls.set(id, wait?.giveUp);
     const over = (): void => {
       wait?.over();

@@ -3,15 +3,15 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
 import type { Lockout } from "./lockout.ts";
-import type { Admission, TokenKeeper } from "./tokens.ts";
+import { type Admission, ownerAdmission, type TokenKeeper } from "./tokens.ts";
 
 export interface Door {
   /** Throws a refusal. */
   admit(request: Pick<IncomingMessage, "headers" | "socket">): Admission;
 }
 
-/** What a caller over the socket is called when it does not say. */
-const NAMELESS: Admission = { by: "local", scope: "admin" };
+/** A caller over the socket that does not say what it is called. */
+const NAMELESS = ownerAdmission();
 const NAME_MAX = 128;
 
 /** Whoever can open the socket owns the state directory, and may do what they like with it; they may also say who they are. */
@@ -22,7 +22,7 @@ export function socketDoor(origins: ReadonlySet<string>): Door {
       // A page reaches a socket only through a proxy, under a name of the public kind: those have a dot.
       if (headers.host?.includes(".") === true) throw refuseHost(headers.host);
       const by = headers["rota-by"];
-      return typeof by === "string" ? { by: nameOf(by), scope: "admin" } : NAMELESS;
+      return typeof by === "string" ? ownerAdmission(nameOf(by)) : NAMELESS;
     },
   };
 }

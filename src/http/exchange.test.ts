@@ -20,7 +20,7 @@ describe("a request", () => {
         method: "claim",
         given: [
           { session: "s1", waitMs: 0 },
-          { by: "Mo Ä.", scope: "admin" },
+          { by: "Mo Ä.", scope: "admin", authority: { isAdmin: true } },
         ],
       },
     ]);

@@ -96,7 +96,7 @@ function answer(
     const input = readRequest(route.request, body) as Input;
     if (isStream(route, request, input)) return stream(desk, { route, params }, admission, input, request, response);
     const waiting = route.waits && (input.waitMs ?? 0) > 0;
-    const caller: Caller = waiting ? { by: admission.by, signal: desk.waits.begin(response) } : admission;
+    const caller: Caller = waiting ? { ...admission, signal: desk.waits.begin(response) } : admission;
     const send = (value: unknown): void => {
       try {
         sendJson(response, value, desk.waits.closing);
@@ -124,12 +124,12 @@ function isStream({ stream }: Route, { headers }: IncomingMessage, { follow }: I
 function stream(
   desk: Desk,
   { route, params }: Match,
-  { by }: Admission,
+  admission: Admission,
   input: unknown,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const caller = { by, signal: desk.waits.begin(response) };
+  const caller = { ...admission, signal: desk.waits.begin(response) };
   const { service } = desk.backend;
   const following =
     route.stream === "wakes"
@@ -157,7 +157,7 @@ function mounted(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const caller = { by: admission.by, signal: desk.waits.begin(response) };
+  const caller = { ...admission, signal: desk.waits.begin(response) };
   const exchange = {
     request,
     response,

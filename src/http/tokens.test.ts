@@ -11,6 +11,12 @@ const compared = vi.spyOn(process.getBuiltinModule("node:crypto"), "timingSafeEq
 const by = { by: "mo" };
 let state: string;
 let clock: ManualClock;
+/** Who a token of this name and scope is. */
+const known = (id: string, scope: "read" | "admin") => ({
+  by: `ci (${id})`,
+  scope,
+  authority: { isAdmin: scope === "admin", token: id },
+});
 const open = (): TokenKeeper => openTokens({ state, clock, secrets: systemSecrets() });
 const mode = (name: string): string => (statSync(join(state, name)).mode & 0o777).toString(8);
 
@@ -22,11 +28,33 @@ beforeEach(() => {
 afterEach(() => rmSync(state, { recursive: true }));
 
 describe("a token that was issued", () => {
-  test("is known by its scope and name, and again after a restart", async () => {
-    const { token, id } = await open().issue({ name: "ci", scope: "read" }, by);
-    expect(token).toMatch(new RegExp(`^rota_${id}_[\\w-]{43}$`));
-    expect(open().find(token, clock.now())).toEqual({ by: "ci", scope: "read" });
-  });
+  test.each(["read", "admin"] as const)(
+    "is known by its scope, name and id, and again after a restart: %s",
+    async (scope) => {
+      const { token, id } = await open().issue({ name: "ci", scope }, by);
+      expect(token).toMatch(new RegExp(`^rota_${id}_[\\w-]{43}$`));
+      expect(open().find(token, clock.now())).toEqual(known(id, scope));
+    },
+  );
+
+  test.each(["owner", "Owner", " owner ", "«OWNER»", "ｏｗｎｅｒ", "admin", "local", "scheduler"])(
+    "is not called as the ledger calls others: %s",
+    async (name) => {
+      const refused = {
+        code: "REQUEST_INVALID",
+        message: `"${name}" is no name for a token: the ledger calls others so`,
+      };
+      await expect(open().issue({ name, scope: "read" }, by)).rejects.toMatchObject(refused);
+      expect(await open().list()).toEqual([]);
+    },
+  );
+
+  test.each(["owner of the laptop", "ownership", "local-ci"])(
+    "may have a name that only begins so: %s",
+    async (name) => {
+      expect((await open().issue({ name, scope: "read" }, by)).name).toBe(name);
+    },
+  );
 
   test("is kept as a hash, in a file that is its owner's alone", async () => {
     const tokens = open();
@@ -39,10 +67,10 @@ describe("a token that was issued", () => {
 
   test("expires", async () => {
     const tokens = open();
-    const { token, expires_at } = await tokens.issue({ name: "ci", scope: "read", expiresMs: 1_000 }, by);
+    const { id, token, expires_at } = await tokens.issue({ name: "ci", scope: "read", expiresMs: 1_000 }, by);
     expect(expires_at).toBe(new Date(clock.now() + 1_000).toISOString());
     await clock.advance(999);
-    expect(tokens.find(token, clock.now())).toEqual({ by: "ci", scope: "read" });
+    expect(tokens.find(token, clock.now())).toEqual(known(id, "read"));
     await clock.advance(1);
     expect(tokens.find(token, clock.now())).toBe("expired");
   });
@@ -99,8 +127,8 @@ describe("comparing", () => {
     ];
     const found = shown.map((each) => tokens.find(each, clock.now()));
     expect(found.slice(0, 2)).toEqual([
-      { by: "ci", scope: "read" },
-      { by: "owner", scope: "admin" },
+      known(id, "read"),
+      { by: "owner", scope: "admin", authority: { isAdmin: true } },
     ]);
     expect(new Set(found.slice(2))).toEqual(new Set(["wrong"]));
     expect(compared.mock.calls.map(([a]) => a.byteLength)).toEqual(shown.map(() => 32));

@@ -4,6 +4,7 @@
  */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { type Authority, OWNER } from "../domain/authority.ts";
 import { UserError } from "../domain/errors.ts";
 import { type Instant, instant } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
@@ -32,7 +33,10 @@ const FILE = object({ tokens: list(ENTRY) });
 /** How many may be in use at once, and how many that are refused by now are remembered. */
 const TOKENS_MAX = 1_000;
 const REFUSED_MAX = 200;
-const OWNER = "owner";
+/** The id of the owner's token, and the name the owner goes by. */
+const OWNER_NAME = "owner";
+/** What the ledger calls others than tokens: a token of such a name would be taken for one of them. */
+const RESERVED: ReadonlySet<string> = new Set([OWNER_NAME, "admin", "local", "scheduler"]);
 /** What a token with an unknown id is compared with, so that this takes as long as for a known one. */
 const NOBODY = hashToken("");
 
@@ -41,7 +45,11 @@ export interface Admission {
   /** Attributed in the ledger. */
   readonly by: string;
   readonly scope: Scope;
+  readonly authority: Authority;
 }
+
+/** The owner of the state directory. `by`: as the owner wishes to be called. */
+export const ownerAdmission = (by: string = OWNER_NAME): Admission => ({ by, scope: "admin", authority: OWNER });
 
 export interface TokenKeeper extends Tokens {
   /** Who it is, or what is wrong with the token. */
@@ -73,19 +81,20 @@ export function openTokens({ state, clock, secrets }: KeeperOptions): TokenKeepe
     ownerFile() {
       const path = join(state, "token");
       const hash = hashToken(readOwnerToken(path) ?? makeOwnerToken(path, secrets));
-      owner = { id: OWNER, name: OWNER, scope: "admin", hash, createdAt: clock.now() };
+      owner = { id: OWNER_NAME, name: OWNER_NAME, scope: "admin", hash, createdAt: clock.now() };
       return path;
     },
     find(token, now) {
       const id = idOf(token);
-      const entry = id === OWNER ? owner : entries.get(id);
+      const entry = id === OWNER_NAME ? owner : entries.get(id);
       const same = isToken(token, entry?.hash ?? NOBODY);
       if (entry === undefined || !same) return "wrong";
       if (entry.revokedAt !== undefined) return "revoked";
       if (entry.expiresAt !== undefined && entry.expiresAt <= now) return "expired";
-      return { by: entry.name, scope: entry.scope };
+      return entry === owner ? ownerAdmission() : admissionOf(entry);
     },
     async issue({ name, scope, expiresMs }) {
+      refuseReserved(name);
       const now = clock.now();
       if (countUsable(entries.values(), now) >= TOKENS_MAX) {
         throw new UserError("TOKENS_MANY", `There are ${TOKENS_MAX} tokens already`);
@@ -104,6 +113,23 @@ export function openTokens({ state, clock, secrets }: KeeperOptions): TokenKeepe
       if (entry.revokedAt === undefined) change({ ...entry, revokedAt: clock.now() });
     },
   };
+}
+
+/** Names may be given again, ids are not: so both are said, and whose a session is goes by the id alone. */
+function admissionOf({ id, name, scope }: Entry): Admission {
+  return { by: `${name} (${id})`, scope, authority: { isAdmin: scope === "admin", token: id } };
+}
+
+/** However it is written: what looks like one of them is one. */
+function refuseReserved(name: string): void {
+  const plain = name
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, "");
+  if (!RESERVED.has(plain)) return;
+  throw new UserError("REQUEST_INVALID", `"${name}" is no name for a token: the ledger calls others so`, {
+    hint: "Name it after the agent, the person or the machine that will use it.",
+  });
 }
 
 /** `rota_ID_SECRET`; nothing that could be an id when it is not of that form. */
@@ -172,7 +198,7 @@ function readOwnerToken(path: string): string | undefined {
 }
 
 function makeOwnerToken(path: string, secrets: Secrets): string {
-  const token = `rota_${OWNER}_${secrets.token()}`;
+  const token = `rota_${OWNER_NAME}_${secrets.token()}`;
   writePrivately(path, `${token}\n`);
   return token;
 }

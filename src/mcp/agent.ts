@@ -1,4 +1,5 @@
 /** The agent at the other end of a connection: the session it works as, and what it holds. */
+import type { Authority } from "../domain/authority.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Millis } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
@@ -29,6 +30,8 @@ export interface AgentOptions {
   readonly profile: AgentProfile;
   /** Who is named in the ledger; the agent's own name when absent. */
   readonly by?: string;
+  /** For which sessions it may act, where the service is the daemon's own; a daemon that is called finds it out by itself. */
+  readonly authority?: Authority;
   /** See `Holds`. */
   readonly silence: Millis;
   /** Whether anything is kept between calls. Without it every call names its session and its lease. */
@@ -67,7 +70,8 @@ export class Agent {
   }
 
   caller(signal?: AbortSignal): Caller {
-    return { by: this.#options.by ?? this.name, ...(signal !== undefined && { signal }) };
+    const { by = this.name, authority } = this.#options;
+    return { by, ...(authority !== undefined && { authority }), ...(signal !== undefined && { signal }) };
   }
 
   /** The session it works as. Joins when it has not yet; a join that failed is tried anew next time. */

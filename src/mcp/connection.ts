@@ -2,6 +2,7 @@
  * One client's conversation with the server, whatever carries it: messages go in, answers come out. Nothing a client sends can make
  * it throw, and every request is answered exactly once, unless the client itself cancelled it.
  */
+import type { Authority } from "../domain/authority.ts";
 import { type Millis, minutes } from "../domain/time.ts";
 import { Agent, type AgentProfile } from "./agent.ts";
 import { type Call, callTool, type Exchange, type ToolDeps } from "./call.ts";
@@ -26,6 +27,8 @@ export interface ConnectionOptions extends ToolDeps {
   readonly profile?: AgentProfile;
   /** Who is named in the ledger; the agent when absent. */
   readonly by?: string;
+  /** See `AgentOptions`. */
+  readonly authority?: Authority;
   /** How long the agent may say nothing before its leases are no longer renewed for it. */
   readonly silence?: Millis;
   /** Whether anything is kept between requests. */
@@ -57,8 +60,9 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    const { service, clock, profile = {}, by, silence = SILENCE, remembers = true } = options;
-    this.agent = new Agent({ service, clock, profile, silence, remembers, ...(by !== undefined && { by }) });
+    const { service, clock, profile = {}, by, authority, silence = SILENCE, remembers = true } = options;
+    const caller = { ...(by !== undefined && { by }), ...(authority !== undefined && { authority }) };
+    this.agent = new Agent({ service, clock, profile, silence, remembers, ...caller });
   }
 
   /** The answer to a message that has been parsed; nothing where none is due. */

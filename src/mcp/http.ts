@@ -4,18 +4,19 @@
  * Revisions with an opening have sessions here, named by `Mcp-Session-Id` and ended by DELETE or by silence. Later revisions have
  * none: each request stands for itself, so it names its Rota session and its lease, and leases last as long as a silence may.
  */
+import type { Authority } from "../domain/authority.ts";
 import { type Instant, later, type Millis, minutes } from "../domain/time.ts";
 import type { Timer } from "../effects/clock.ts";
 import { isMap } from "../std/schema.ts";
 import type { Scope } from "../wire/scope.ts";
-import type { AgentProfile } from "./agent.ts";
 import type { Exchange } from "./call.ts";
 import { type Answer, Connection, type ConnectionOptions } from "./connection.ts";
 import { checkHeaders, type Headers, headerOf, isStatelessRequest, profileOf } from "./http-headers.ts";
 import { failure, type Params, RPC, type RpcId, RpcRefusal } from "./rpc.ts";
 import { checkCarried, isKnown, VERSIONS } from "./versions.ts";
 
-export interface McpHttpOptions extends Omit<ConnectionOptions, "profile" | "by" | "remembers" | "directory"> {
+export interface McpHttpOptions
+  extends Omit<ConnectionOptions, "profile" | "by" | "authority" | "remembers" | "directory"> {
   /** Makes ids of sessions, which nobody must guess. */
   readonly newId: () => string;
 }
@@ -28,6 +29,8 @@ export interface McpRequest {
   readonly body?: unknown;
   /** Who calls. A session belongs to whoever opened it. */
   readonly by: string;
+  /** For which of the daemon's sessions the caller may act. */
+  readonly authority?: Authority;
   /** Aborted when the client has gone: then nobody can be given the answer, so the call ends too. */
   readonly signal: AbortSignal;
   readonly allows?: (scope: Scope) => boolean;
@@ -65,8 +68,10 @@ export function openMcpHttp(options: McpHttpOptions): McpHttp {
   const { clock, newId, silence = HTTP_SILENCE } = options;
   const sessions = new Map<string, Session>();
 
-  const connect = (by: string, profile: AgentProfile, remembers: boolean): Connection =>
-    new Connection({ ...options, by, profile, silence, remembers });
+  const connect = ({ by, authority, headers }: McpRequest, remembers: boolean): Connection => {
+    const acting = authority === undefined ? {} : { authority };
+    return new Connection({ ...options, by, ...acting, profile: profileOf(headers), silence, remembers });
+  };
 
   const end = async (id: string): Promise<void> => {
     const session = sessions.get(id);
@@ -101,7 +106,7 @@ export function openMcpHttp(options: McpHttpOptions): McpHttp {
       checkHeaders(request.headers, methodOf(request.body), params);
     }, request.body);
     if (refusal !== undefined) return refusal;
-    const connection = connect(request.by, profileOf(request.headers), false);
+    const connection = connect(request, false);
     try {
       return await exchange(connection, request);
     } finally {
@@ -111,7 +116,7 @@ export function openMcpHttp(options: McpHttpOptions): McpHttp {
 
   const open = async (request: McpRequest): Promise<McpResponse> => {
     if (sessions.size >= SESSIONS_MAX) return refuse(503, RPC.fault, "Too many sessions are open.");
-    const connection = connect(request.by, profileOf(request.headers), true);
+    const connection = connect(request, true);
     const response = await exchange(connection, request);
     if ("streamed" in response || response.body === undefined || "error" in response.body) {
       await connection.close();

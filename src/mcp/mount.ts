@@ -25,6 +25,7 @@ export const mcpMount = (mcp: McpHttp) => ({
       headers: request.headers,
       body,
       by: caller.by,
+      ...(caller.authority !== undefined && { authority: caller.authority }),
       signal: caller.signal,
       allows: (scope) => exchange.allows(scope),
       stream: (headers) => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Story } from "../../test/rig/story.ts";
 import { Dispatcher } from "../decide/dispatcher.ts";
 import { blockers, explain, waitsOf } from "../decide/explain.ts";
+import type { Event } from "../domain/event.ts";
 import { taskNo } from "../domain/graph.ts";
 import { workerId } from "../domain/ids.ts";
 import { instant, millis } from "../domain/time.ts";
@@ -152,8 +153,11 @@ function everyLine(evil: string, theme: Theme): string[] {
     ...{ directory: evil, env: { [evil]: evil }, reads: [evil], writes: [evil] },
   };
   const shown = { columns: 80, now: instant(1_000) };
+  const submitted = events
+    .filter(({ kind }) => kind === "run_submitted")
+    .map((event) => ({ ...event, by: evil }) as Event);
   return [
-    ...events.flatMap((event) => [eventLine(event, run, theme), plainLine(event, run, theme) ?? ""]),
+    ...[...events, ...submitted].flatMap((event) => [eventLine(event, run, theme), plainLine(event, run, theme) ?? ""]),
     ...grantText({ ...grant, prompt: evil }, shown, theme),
     ...grantText({ ...grant, command: [evil, evil] }, shown, theme),
   ];

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { NOON, Story } from "../../test/rig/story.ts";
+import { type Event, NO_RUN } from "../domain/event.ts";
 import { workerId } from "../domain/ids.ts";
 import { millis, seconds } from "../domain/time.ts";
 import { eventJson, eventLine } from "./events.ts";
@@ -135,4 +136,31 @@ test("nothing of a token is ever shown", () => {
     .flatMap((event) => [JSON.stringify(eventJson(event, run)), eventLine(event, run, PLAIN)])
     .join("\n");
   expect(shown).not.toMatch(/secret|token|hash/i);
+});
+
+test("what follows from a call says who called", () => {
+  const story = new Story({ a: {} }).start("a", "s1").of("a", { kind: "noted", note: "half", by: "ci (a1b2c3)" });
+  const { events, run } = story;
+  const place = { seq: 9, at: NOON, run: NO_RUN };
+  const joined = {
+    kind: "session_joined",
+    profile: { id: workerId("s1"), agent: "claude", pool: "agents", capabilities: [], slots: 1, ttl: millis(5) },
+    by: "ci (a1b2c3)",
+    ...place,
+  } as const;
+  const drained = { kind: "drained", scope: { of: "scheduler" }, remaining: 0, by: "ada", ...place } as const;
+  const submitted = { ...(events[0] as Extract<Event, { kind: "run_submitted" }>), by: "ada" };
+  const said = [submitted, joined, drained].map((event) => eventLine(event, run, PLAIN).slice(39));
+  expect(said).toEqual([
+    "submitted with 1 task · by ada",
+    "session s1 (claude) joined pool agents · by ci (a1b2c3)",
+    "everything drained · by ada",
+  ]);
+  expect(eventJson(joined, undefined)).toMatchObject({ session: "s1", by: "ci (a1b2c3)" });
+  expect(events.map((event) => Reflect.get(eventJson(event, run), "by"))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    "ci (a1b2c3)",
+  ]);
 });

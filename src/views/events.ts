@@ -3,6 +3,7 @@
 import {
   type Event,
   type EventKind,
+  isFromCall,
   isSystemEvent,
   isTaskEvent,
   type RunEvent,
@@ -24,15 +25,21 @@ import { waitJson, waitPhrase } from "./wait.ts";
 /** One object, ready to be a line of JSON. Ids instead of numbers, times as text, and never anything of a token. */
 export function eventJson(event: Event, run: Run | undefined): EventReply {
   const { seq, at } = event;
+  const called = callerOf(event);
+  const by = called === undefined ? {} : { by: called };
   if (isSystemEvent(event))
-    return { seq, at: iso(at), ...(run && { run: run.manifest.id }), ...systemDetail(event, run) };
+    return { seq, at: iso(at), ...(run && { run: run.manifest.id }), ...systemDetail(event, run), ...by };
   invariant(run !== undefined, "what happens to a run or its tasks has a run");
   const { kind } = event;
   const place = { seq, at: iso(at), run: run.manifest.id, kind };
-  if (!isTaskEvent(event)) return { ...place, ...runDetail(event, run) };
+  if (!isTaskEvent(event)) return { ...place, ...runDetail(event, run), ...by };
   const { task, version, attempt } = event;
-  return { ...place, task: taskOf(run, task).spec.id, version, attempt, ...taskDetail(event, run) };
+  return { ...place, task: taskOf(run, task).spec.id, version, attempt, ...taskDetail(event, run), ...by };
 }
+
+/** Who called, where the event follows from a call. */
+const callerOf = (event: Event): string | undefined =>
+  isFromCall(event.kind) ? (event as { readonly by?: string }).by : undefined;
 
 type Detail<Kind extends EventKind> = WithoutPlace<Extract<EventReply, { readonly kind: Kind }>>;
 type WithoutPlace<E> = E extends unknown ? Omit<E, "seq" | "at" | "run" | "task" | "version" | "attempt"> : never;
@@ -148,7 +155,9 @@ export function eventLine(event: Event, run: Run | undefined, theme: Theme): str
   const who = pad([strong(subjectOf(event, run))], NAME_WIDTH);
   const { text, tone } = isSystemEvent(event) ? systemWords(event, run) : eventWords(event, run as Run);
   const what = tone === undefined ? text : toned(tone, text);
-  return paint([seq, "  ", quiet(timeOfDay(event.at, theme.timeZone)), "  ", ...who, "  ", what], theme);
+  const by = callerOf(event);
+  const called = by === undefined ? [] : [quiet(` · by ${by}`)];
+  return paint([seq, "  ", quiet(timeOfDay(event.at, theme.timeZone)), "  ", ...who, "  ", what, ...called], theme);
 }
 
 function subjectOf(event: Event, run: Run | undefined): string {

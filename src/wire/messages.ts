@@ -24,7 +24,9 @@ export type SubmitRequest = Infer<typeof SUBMIT>;
 export const JOIN = object({
   session: name()
     .optional()
-    .describe("The id to be known by; made up when absent. Joining again under one's own id is harmless."),
+    .describe(
+      "The id to be known by; made up when absent. Joining again under one's own id is harmless; one of another token's session is refused.",
+    ),
   agent: name().default("agent").describe("What kind of agent it is."),
   pool: name().optional().describe("The pool whose tasks it takes; named like the agent when absent."),
   workspace: string({ min: 1, max: 4_096 }).optional().describe("Where it works."),
@@ -131,7 +133,9 @@ export const EVENTS = object({
 export type EventsRequest = Infer<typeof EVENTS>;
 
 export const TOKEN = object({
-  name: name().describe("Whose it is: what it does is attributed to this name."),
+  name: name().describe(
+    "Whose it is: what it does is attributed to this name and its id. Not `owner`, `admin`, `local` or `scheduler`.",
+  ),
   scope: oneOf(["read", "work", "admin"]).describe(
     "`read`: look. `work`: join, claim and report as well. `admin`: everything.",
   ),

@@ -3,6 +3,7 @@
  * contract; whatever is answered is durable. Refusals are `UserError`s with a stable code.
  */
 
+import type { Authority } from "../domain/authority.ts";
 import type {
   CycleResult,
   CycleStats,
@@ -49,6 +50,8 @@ import type {
 /** Who calls: attributed in the ledger. A call that waits ends when its signal is aborted. */
 export interface Caller {
   readonly by: string;
+  /** For which sessions the caller may act. The daemon finds it out by itself when it is called; without it a caller may for none. */
+  readonly authority?: Authority;
   readonly signal?: AbortSignal;
 }
 

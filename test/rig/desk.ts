@@ -4,11 +4,13 @@ import { daemonOf } from "../../src/app/daemon/daemon.ts";
 import { RunNames } from "../../src/app/run-names.ts";
 import { engineOptions } from "../../src/app/scheduler.ts";
 import { stateDir } from "../../src/app/state.ts";
-import type { Service } from "../../src/wire/service.ts";
+import { OWNER } from "../../src/domain/authority.ts";
+import type { Caller, Service } from "../../src/wire/service.ts";
 import { freshDir } from "./cli.ts";
 import { openRig, type Rig } from "./rig.ts";
 
-export const CALLER = { by: "mo" };
+/** The owner of the state directory. */
+export const CALLER: Caller = { by: "mo", authority: OWNER };
 
 export interface Desk {
   readonly rig: Rig;

@@ -55,7 +55,12 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
   const spawn = { kind: "spawn", message: "no such file", durationMs: millis(0) } as const;
   const notBefore = later(NOW, seconds(9));
   const work = { kind: "success", durationMs: millis(5) } as const;
-  const verifying = { kind: "verifying", worker: workerId("local/verify"), deadline: notBefore, outcome: work } as const;
+  const verifying = {
+    kind: "verifying",
+    worker: workerId("local/verify"),
+    deadline: notBefore,
+    outcome: work,
+  } as const;
   scribe
     .write(run, at("claimed"), claimed)
     .write(run, at("set back"), { kind: "set_back", by: seconds(100) })

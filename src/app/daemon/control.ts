@@ -27,7 +27,7 @@ export function controlOf(parts: Parts): Control {
   const submits = new Map<string, Promise<Submitted>>();
   const texts = new PlanTexts();
   return {
-    submit: (request) => onceByKey(submits, request.key, () => submit(parts, texts, request)),
+    submit: (request, caller) => onceByKey(submits, request.key, () => submit(parts, texts, request, caller)),
     pause: async (request, caller) => {
       const scope = await scopeNamed(parts, request);
       await reception.hold(scope, askedBy(caller, request.why));
@@ -47,7 +47,7 @@ export function controlOf(parts: Parts): Control {
     cancel: (request, caller) => ask(parts, "cancel", request, caller),
     requeue: (request, caller) => ask(parts, "requeue", request, caller),
     approve: (request, caller) => ask(parts, "approve", request, caller),
-    retry: (request) => retry(parts, request),
+    retry: (request, caller) => retry(parts, request, caller),
     edit: async (request, caller) => {
       const { run, task } = await taskNamed(parts, request.run, request.task);
       const changes = readEdit(request.changes, task.spec);
@@ -85,6 +85,7 @@ async function submit(
   { scheduler }: Parts,
   texts: PlanTexts,
   { text, file, directory, key }: SubmitRequest,
+  { by }: Caller,
 ): Promise<Submitted> {
   const { engine, store } = scheduler;
   if (!isAbsolute(directory)) throw new UserError("REQUEST_INVALID", `directory: "${directory}" is not absolute`);
@@ -96,7 +97,7 @@ async function submit(
   }
   const { plan, digest } = await texts.read(text, basename(file));
   const manifest = await manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
-  const run = await submitRun(scheduler, manifest, plan.tasks, kept);
+  const run = await submitRun(scheduler, manifest, plan.tasks, { key: kept, by });
   scheduler.names.expect(plan.name);
   return { run: run.manifest.id, tasks: run.tasks.length, repeated: false };
 }
@@ -126,11 +127,11 @@ async function ask(parts: Parts, kind: RequestKind, request: TaskRequest, caller
   };
 }
 
-async function retry(parts: Parts, { run: name, tasks }: RetryRequest): Promise<Submitted> {
+async function retry(parts: Parts, { run: name, tasks }: RetryRequest, { by }: Caller): Promise<Submitted> {
   const { scheduler } = parts;
   const row = await findRun(scheduler, name);
   const old = await runNamed(parts, name);
   const again = tasks.length === 0 ? "all" : new Set(tasks.map((id) => mustFindTask(old, id).no));
-  const run = await retryRun(scheduler, row, again, { clears: false });
+  const run = await retryRun(scheduler, row, again, { clears: false, by });
   return { run: run.manifest.id, tasks: run.tasks.length, repeated: false };
 }

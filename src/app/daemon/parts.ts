@@ -3,6 +3,7 @@ import { UserError } from "../../domain/errors.ts";
 import type { PauseScope } from "../../domain/pause.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
 import type { Asked, Task } from "../../domain/task.ts";
+import type { Visitor } from "../../engine/reception.ts";
 import type { RunRow } from "../../store/rows.ts";
 import type { Caller } from "../../wire/service.ts";
 import { findRun, loadRun, mustFindTask } from "../reader.ts";
@@ -17,6 +18,12 @@ export interface Parts {
 }
 
 export const askedBy = ({ by }: Caller, why: string | undefined): Asked => (why === undefined ? { by } : { by, why });
+
+/** The caller as the engine's reception knows it. One of which nothing is known acts for no session. */
+export function visitorOf({ by, authority }: Caller): Visitor {
+  if (authority === undefined) throw new UserError("FORBIDDEN", "It is not known on whose authority this is asked");
+  return { by, authority };
+}
 
 /** The run that is meant, as it is: the live one while it is under way, else as it was recorded. */
 export async function runNamed({ scheduler }: Parts, name: string | undefined): Promise<Run> {

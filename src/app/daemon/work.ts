@@ -1,15 +1,16 @@
 /** The part of the service that sessions use: join, be woken, claim, and report. */
-import { UserError } from "../../domain/errors.ts";
 import { runId, taskId, workerId } from "../../domain/ids.ts";
 import type { Failure } from "../../domain/outcome.ts";
 import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/session.ts";
 import { isHeld } from "../../domain/task.ts";
 import { type Millis, millis } from "../../domain/time.ts";
+import type { Reception } from "../../engine/reception.ts";
+import type { Heard, Word } from "../../engine/session-reports.ts";
 import type { SessionReply, Wake } from "../../wire/answers.ts";
 import type { FailRequest, JoinRequest, LeaseRequest } from "../../wire/messages.ts";
-import type { Service } from "../../wire/service.ts";
+import type { Caller, Service } from "../../wire/service.ts";
 import { findRun } from "../reader.ts";
-import type { Parts } from "./parts.ts";
+import { type Parts, visitorOf } from "./parts.ts";
 import { grantReply, isoOf, leaseReply, settledReply } from "./reply.ts";
 import { type Wakes, wakeOf } from "./wakes.ts";
 
@@ -41,19 +42,20 @@ export interface WorkParts extends Parts {
 export function workOf(parts: WorkParts): Work {
   const { scheduler, wakes } = parts;
   const { engine, secrets, clock } = scheduler;
-  const { reception } = engine;
+  /** Where this caller is received: everything about sessions, claims and leases goes through it. */
+  const receptionOf = (caller: Caller): Reception => engine.reception.as(visitorOf(caller));
   const show = (session: Session): SessionReply => sessionReply(parts, session);
+  const report = async (request: LeaseRequest, word: Word, caller: Caller): Promise<Heard> =>
+    await receptionOf(caller).report(claimedOf(request), word);
   return {
-    join: async (request) => show(await reception.join(profileOf(request, parts, freshSuffix(request.agent)))),
-    beat: async (session, { state }) => show(await reception.beat(session, state)),
-    leave: async (session, { by }) => {
-      await reception.leave(session, `it left, asked by ${by}`);
-      wakes.forget(session);
-    },
+    join: async (request, caller) =>
+      show(await receptionOf(caller).join(profileOf(request, parts, freshSuffix(request.agent)))),
+    beat: async (session, { state }, caller) => show(await receptionOf(caller).beat(session, state)),
+    leave: async (session, caller) => receptionOf(caller).leave(session, `it left, asked by ${caller.by}`),
     sessions: async () => [...engine.world.sessions.values()].map(show),
-    wake: async (session, waitMs, { signal }) => {
-      mustKnow(parts, session);
-      const leave = reception.attend(session);
+    wake: async (session, waitMs, caller) => {
+      const { signal } = caller;
+      const leave = receptionOf(caller).attend(session);
       try {
         // Whoever begins to listen may have missed something.
         const offered = (): Wake | undefined => openOffer(session);
@@ -64,15 +66,17 @@ export function workOf(parts: WorkParts): Work {
         leave();
       }
     },
-    assignment: async (session, waitMs, { signal }) => {
-      const granted = await reception.assignment({ session, wait: millis(waitMs), signal });
+    assignment: async (session, waitMs, caller) => {
+      const { signal } = caller;
+      const granted = await receptionOf(caller).assignment({ session, wait: millis(waitMs), signal });
       return granted && grantReply(granted);
     },
-    claim: async (request, { signal }) => {
+    claim: async (request, caller) => {
       const { session, priority, key, waitMs } = request;
+      const { signal } = caller;
       const run = request.run === undefined ? undefined : (await findRun(scheduler, request.run)).manifest.id;
       const of = run ?? (request.task === undefined ? undefined : (await findRun(scheduler)).manifest.id);
-      const granted = await reception.claim({
+      const granted = await receptionOf(caller).claim({
         session,
         wait: millis(waitMs),
         signal,
@@ -83,26 +87,26 @@ export function workOf(parts: WorkParts): Work {
       });
       return granted && grantReply(granted);
     },
-    start: async (request) => leaseReply(await reception.report(claimedOf(request), { kind: "start" })),
-    heartbeat: async (request) => leaseReply(await reception.report(claimedOf(request), { kind: "heartbeat" })),
-    progress: async (request) =>
-      leaseReply(await reception.report(claimedOf(request), { kind: "progress", note: request.note })),
-    complete: async (request) => {
+    start: async (request, caller) => leaseReply(await report(request, { kind: "start" }, caller)),
+    heartbeat: async (request, caller) => leaseReply(await report(request, { kind: "heartbeat" }, caller)),
+    progress: async (request, caller) =>
+      leaseReply(await report(request, { kind: "progress", note: request.note }, caller)),
+    complete: async (request, caller) => {
       const { summary, fence } = request;
       const outcome = {
         kind: "success",
         durationMs: outFor(request),
         ...(summary !== undefined && { summary }),
       } as const;
-      return settledReply(await reception.report(claimedOf(request), { kind: "complete", outcome }), fence);
+      return settledReply(await report(request, { kind: "complete", outcome }, caller), fence);
     },
-    fail: async (request) => {
+    fail: async (request, caller) => {
       const outcome = failureOf(request, outFor(request));
-      return settledReply(await reception.report(claimedOf(request), { kind: "fail", outcome }), request.fence);
+      return settledReply(await report(request, { kind: "fail", outcome }, caller), request.fence);
     },
-    release: async (request, { by }) => {
-      const why = request.why ?? `handed back by ${by}`;
-      return settledReply(await reception.report(claimedOf(request), { kind: "release", why }), request.fence);
+    release: async (request, caller) => {
+      const why = request.why ?? `handed back by ${caller.by}`;
+      return settledReply(await report(request, { kind: "release", why }, caller), request.fence);
     },
   };
 
@@ -139,12 +143,6 @@ const claimedOf = ({ run, task, fence, token }: LeaseRequest) => ({
   fence,
   token,
 });
-
-function mustKnow({ scheduler }: Parts, session: string): Session {
-  const known = scheduler.engine.world.sessions.get(workerId(session));
-  if (known === undefined) throw new UserError("SESSION_UNKNOWN", `There is no session "${session}"`);
-  return known;
-}
 
 function profileOf(request: JoinRequest, { sessionTtl }: WorkParts, suffix: string): SessionProfile {
   const { agent, workspace, channel, capabilities, slots, ttlMs } = request;

@@ -60,7 +60,9 @@ export const CARE_COMMANDS: readonly CommandSpec[] = [
     name: "token issue",
     group: "Look after it",
     summary: "Issue a token for a daemon that listens on TCP",
-    details: "The token is printed this once; only its hash is kept. What is done with it is attributed to the name.",
+    details:
+      "The token is printed this once; only its hash is kept. What is done with it is attributed to the name and the id. A session belongs to " +
+      "the token that joined it: no other token acts for it, unless its scope is `admin`.",
     arguments: [{ name: "NAME", describe: "Whose it is", required: true }],
     options: {
       scope: {

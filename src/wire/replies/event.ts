@@ -13,6 +13,8 @@ import { OUTCOME } from "./attempt.ts";
 import { EVIDENCE } from "./wait.ts";
 import { asked, count, names, time, words } from "./words.ts";
 
+/** Who called, where the event follows from a call. */
+const called = { by: words().optional() } as const;
 const anywhere = { seq: integer({ min: 1 }), at: time() } as const;
 const ofRun = { ...anywhere, run: words() } as const;
 const ofTask = { ...ofRun, task: words(), version: count(), attempt: count() } as const;
@@ -26,7 +28,7 @@ const scope = {
 } as const;
 
 const KINDS = {
-  run_submitted: { ...ofRun, name: words(), tasks: count() },
+  run_submitted: { ...ofRun, ...called, name: words(), tasks: count() },
   run_reopened: { ...ofRun, epoch: count() },
   run_cancelling: { ...ofRun, ...asked },
   run_stalled: { ...ofRun, remaining: count() },
@@ -34,11 +36,12 @@ const KINDS = {
 
   claimed: {
     ...ofClaim,
+    ...called,
     worker: words(),
     deadline: time(),
     evidence: object({ lane: oneOf(PRIORITIES), rank: number(), waited_ms: integer() }),
   },
-  started: { ...ofClaim, pid: count().optional() },
+  started: { ...ofClaim, ...called, pid: count().optional() },
   lease_renewed: { ...ofClaim, deadline: time() },
   stopping: {
     ...ofClaim,
@@ -47,14 +50,15 @@ const KINDS = {
     by: words().optional(),
     why: words().optional(),
   },
-  verifying: { ...ofClaim, worker: words(), deadline: time(), outcome: OUTCOME },
-  succeeded: { ...ofClaim, outcome: OUTCOME },
-  failed: { ...ofClaim, outcome: OUTCOME, reason: oneOf(FAIL_REASONS) },
-  retried: { ...ofClaim, outcome: OUTCOME, not_before: time(), costs: boolean() },
+  verifying: { ...ofClaim, ...called, worker: words(), deadline: time(), outcome: OUTCOME },
+  succeeded: { ...ofClaim, ...called, outcome: OUTCOME },
+  failed: { ...ofClaim, ...called, outcome: OUTCOME, reason: oneOf(FAIL_REASONS) },
+  retried: { ...ofClaim, ...called, outcome: OUTCOME, not_before: time(), costs: boolean() },
   expired: { ...ofClaim, worker: words(), not_before: time() },
-  released: { ...ofClaim, why: words() },
+  released: { ...ofClaim, ...called, why: words() },
   parked: {
     ...ofTask,
+    ...called,
     fence: count().optional(),
     reason: oneOf(PARK_REASONS),
     message: words().optional(),
@@ -70,17 +74,18 @@ const KINDS = {
   priority_inversion: { ...ofTask, holder: words(), for_ms: integer() },
   waiting: { ...ofTask, reason: oneOf(WAIT_REASONS), evidence: EVIDENCE },
   set_back: { ...ofTask, by_ms: integer() },
-  late_report_refused: { ...ofClaim, reported: words() },
+  late_report_refused: { ...ofClaim, ...called, reported: words() },
   offered: { ...ofTask, session: words(), until: time() },
   offer_ended: { ...ofTask, session: words(), why: oneOf(OFFER_ENDS) },
   starving: { ...ofTask, count: count() },
   spawn_asked: { ...ofTask, pool: words() },
   starved: { ...ofTask, count: count(), waited_ms: integer() },
   edited: { ...ofTask, changed: names(), ...asked },
-  noted: { ...ofClaim, note: words() },
+  noted: { ...ofClaim, ...called, note: words() },
 
   session_joined: {
     ...anywhere,
+    ...called,
     session: words(),
     agent: words(),
     pool: words(),
@@ -89,11 +94,11 @@ const KINDS = {
     capabilities: names(),
     slots: count(),
   },
-  session_changed: { ...anywhere, session: words(), state: oneOf(SESSION_STATES), losses: count() },
-  session_left: { ...anywhere, session: words(), why: words() },
+  session_changed: { ...anywhere, ...called, session: words(), state: oneOf(SESSION_STATES), losses: count() },
+  session_left: { ...anywhere, ...called, session: words(), why: words() },
   paused: { ...anywhere, ...scope, ...asked },
   resumed: { ...anywhere, ...scope, ...asked },
-  drained: { ...anywhere, ...scope, remaining: count() },
+  drained: { ...anywhere, ...called, ...scope, remaining: count() },
 } as const satisfies Readonly<Record<EventKind, Fields>>;
 
 export const EVENT = tagged("kind", KINDS);
