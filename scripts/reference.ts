@@ -4,17 +4,20 @@ import { type CommandSpec, GROUPS } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
 import { describeOption, optionName, usageOf } from "../src/cli/help.ts";
 import { USER_ERRORS } from "../src/domain/errors.ts";
+import type { EventKind } from "../src/domain/event.ts";
 import { DIAGNOSTICS } from "../src/plan/diagnostics.ts";
 import { planShape, taskShape } from "../src/plan/shape.ts";
 import type { JsonSchema, Schema } from "../src/std/schema.ts";
 import { CHANNEL_PATH, CHANNEL_PROTOCOL } from "../src/wire/frames.ts";
-import { SCOPES } from "../src/wire/scope.ts";
+import { EVENT_KINDS } from "../src/wire/replies/event.ts";
+import { OUTPUTS } from "../src/wire/replies/output.ts";
 import { ROUTES } from "../src/wire/routes.ts";
+import { SCOPES } from "../src/wire/scope.ts";
 import { EVENT_FIELDS, EVENTS } from "./event-words.ts";
 
 /** Path from the root → text. */
 export function referencePages(): ReadonlyMap<string, string> {
-  const pages = { cli, plan, config, errors, events, api };
+  const pages = { cli, plan, config, errors, events, api, json: outputs };
   return new Map(Object.entries(pages).map(([name, page]) => [`docs/reference/${name}.md`, `${page().trim()}\n`]));
 }
 
@@ -194,14 +197,16 @@ ${table(["code", "severity", "what to do"], diagnostics)}`;
 }
 
 function events(): string {
-  const rows = Object.entries(EVENTS).map(([kind, { meaning, fields }]) => [
+  const rows = Object.entries(EVENTS).map(([kind, meaning]) => [
     code(kind),
     meaning,
-    fields.map(code).join(", "),
+    ownFields(EVENT_KINDS[kind as EventKind])
+      .map(code)
+      .join(", "),
   ]);
   return `# Events
 
-${MADE("scripts/event-words.ts")}
+${MADE("src/wire/replies/event.ts and scripts/event-words.ts")}
 
 The ledger records every transition, in order, and is only ever added to. \`rota events --json\` prints it, one object a
 line. Every event has the first four of these fields; those of a task have the others too.
@@ -213,6 +218,42 @@ ${table(
 
 ${table(["kind", "what happened", "its own fields"], rows)}`;
 }
+
+/** What an event has beyond the fields that all events share, or all events of tasks. */
+function ownFields(fields: Fields): readonly string[] {
+  const shared = Object.keys(EVENT_FIELDS).slice(0, "version" in fields ? undefined : EVENT_FIELDS_ANYWHERE);
+  return Object.keys(fields).filter((name) => !shared.includes(name));
+}
+const EVENT_FIELDS_ANYWHERE = 4;
+
+function outputs(): string {
+  const sections = Object.entries(OUTPUTS).map(([command, shape]) => {
+    const fields = "fields" in shape ? Object.entries(shape.fields as Fields) : [];
+    const rows = fields.map(([name, field]) => [
+      field.presence === "optional" ? `${code(name)} (not always)` : code(name),
+      field.expects,
+      descriptionOf(field.json),
+    ]);
+    const text = rows.length === 0 ? OTHER_OUTPUTS[command] : table(["field", "holds", "meaning"], rows);
+    return `## rota ${command}\n\n${text}`;
+  });
+  return `# JSON
+
+${MADE("src/wire/replies")}
+
+What commands print with \`--json\`: one line with one object, and of \`rota events\` one line for each event. Times are ISO 8601. \`rota schema
+output\` prints the schemas from which this page is made. There may be more fields one day; those that are here stay.
+
+${sections.join("\n\n")}`;
+}
+
+/** What is no object of known fields. */
+const OTHER_OUTPUTS: Readonly<Record<string, string>> = {
+  "session wait": "The wake, as `POST /v1/sessions/{session}/wake` answers it; `null` when nothing came.",
+  claim: "The grant, as `POST /v1/claims` answers it; `null` when there is nothing to claim.",
+  events: "Events, each on a line of its own: [Events](events.md) says what each kind has.",
+  config: "An object of settings, each with its `value` and the `origin` of that.",
+};
 
 function api(): string {
   return `# API

@@ -15,5 +15,29 @@ export type { TaskSpec } from "./domain/spec.ts";
 export { TASK_STATES, type TaskState } from "./domain/task.ts";
 export type { Diagnostic } from "./plan/diagnostics.ts";
 export type { Plan } from "./plan/plan.ts";
+export type {
+  CycleResult,
+  CycleStats,
+  DaemonInfo,
+  Done,
+  DrainReply,
+  EventReply,
+  Grant,
+  IssuedToken,
+  LeaseReply,
+  OutcomeReply,
+  PauseReply,
+  RunOutcomeReply,
+  RunSummary,
+  SessionReply,
+  Settled,
+  StatusReply,
+  Submitted,
+  TokenReply,
+  WaitReply,
+  Wake,
+  WhyReply,
+  WorkerReply,
+} from "./wire/answers.ts";
 export { type Call, type Client, type ConnectOptions, connect, type DaemonPlace } from "./wire/client.ts";
 export type * from "./wire/service.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { LAWS, readTree } from "./tidy.ts";
+import { BROWSER_ROOTS, LAWS, readTree } from "./tidy.ts";
 
 describe("this tree", () => {
   const tree = readTree(resolve(import.meta.dirname, ".."));
@@ -72,6 +72,25 @@ test("a circle is found even when it is made of types", () => {
   expect(complaints(files)).toEqual([
     "src/domain/a.ts → src/domain/b.ts → src/domain/c.ts → src/domain/a.ts: move what both need into a third file",
   ]);
+});
+
+describe("the law of what a browser folds with", () => {
+  const reducer = { "src/domain/reduce.ts": `import { digest } from "./world.ts";` };
+
+  test("finds Node however far away it is imported, even for its types", () => {
+    const world = `import type { Hash } from "node:crypto";`;
+    expect(complaints({ ...reducer, "src/domain/world.ts": world })).toEqual([
+      "src/domain/world.ts: imports node:crypto, but a browser folds with it; take it as an argument",
+    ]);
+  });
+
+  test("leaves others what they need", () => {
+    expect(complaints({ ...reducer, "src/domain/paths.ts": `import { sep } from "node:path";` })).toEqual([]);
+  });
+
+  test("is about files that are there", () => {
+    expect(BROWSER_ROOTS.filter((root) => !readTree(resolve(import.meta.dirname, "..")).has(root))).toEqual([]);
+  });
 });
 
 describe("the law of words", () => {

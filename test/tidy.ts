@@ -14,6 +14,7 @@ export type Tree = ReadonlyMap<string, string>;
 export const LAWS: Readonly<Record<string, (tree: Tree) => readonly string[]>> = {
   "a folder imports only what its layer allows": checkLayers,
   "files do not import each other in a circle": checkCycles,
+  "what a browser folds with needs no Node": checkBrowserParts,
   "banned words are not used": checkWords,
   "files and folders are named for what they do": checkNames,
   "a file is about one thing": checkLengths,
@@ -141,9 +142,32 @@ const mayImport = (allowed: readonly string[], target: string): boolean =>
   allowed.some((entry) => target === `src/${entry}` || target.startsWith(`src/${entry}/`));
 
 /** Every relative import, static, dynamic, of types or re-exported, as a path from the root. */
+/** Where a browser begins: it folds events with the reducer, and reads replies by their shapes. */
+export const BROWSER_ROOTS = ["src/domain/event.ts", "src/domain/reduce.ts", "src/wire/answers.ts"];
+
+function checkBrowserParts(tree: Tree): string[] {
+  const seen = new Set<string>();
+  const visit = (path: string): string[] => {
+    if (seen.has(path)) return [];
+    seen.add(path);
+    const text = tree.get(path) ?? "";
+    const others = specifiersIn(text).filter((specifier) => !specifier.startsWith("."));
+    return [
+      ...others.map((other) => `${path}: imports ${other}, but a browser folds with it; take it as an argument`),
+      ...importsOf(path, text).flatMap(visit),
+    ];
+  };
+  return BROWSER_ROOTS.filter((root) => tree.has(root)).flatMap(visit);
+}
+
 function importsOf(path: string, text: string): string[] {
-  const specifiers = withoutComments(text).matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)["'](\.[^"']*)["']/g);
-  return [...specifiers].map(([, specifier = ""]) => posix.join(posix.dirname(path), specifier));
+  const relative = specifiersIn(text).filter((specifier) => specifier.startsWith("."));
+  return relative.map((specifier) => posix.join(posix.dirname(path), specifier));
+}
+
+function specifiersIn(text: string): string[] {
+  const found = withoutComments(text).matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)["']([^"']+)["']/g);
+  return [...found].map(([, specifier = ""]) => specifier);
 }
 
 function checkCycles(tree: Tree): string[] {

@@ -1,6 +1,7 @@
 /** Sessions as agents' programs would have them: one client and one connection each, all in one pool. */
-import { type Client, connect } from "../../src/wire/client.ts";
+
 import type { Grant } from "../../src/wire/answers.ts";
+import { type Client, connect } from "../../src/wire/client.ts";
 import { needsOf } from "../peers/shapes.ts";
 
 const POOL = "bench";

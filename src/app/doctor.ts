@@ -1,4 +1,5 @@
 /** Looks this machine and a state directory over, and says what it finds. Changes nothing. */
+
 import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { delimiter, join } from "node:path";
@@ -12,17 +13,10 @@ import { brokenLaws } from "../simulate/history/offline.ts";
 import { openStore } from "../store/open.ts";
 import { replayAll, replayRun, replayRuns } from "../store/replay.ts";
 import type { Owner, Store } from "../store/store.ts";
+import type { Health } from "../wire/answers.ts";
 import type { StateDir } from "./state.ts";
 
-/** `problem`: something is wrong and will hurt. `warning`: look at it. `info`: good to know. */
-export const HEALTHS = ["ok", "info", "warning", "problem"] as const;
-export interface Finding {
-  readonly check: string;
-  readonly health: (typeof HEALTHS)[number];
-  readonly message: string;
-  /** What to do, where something is to be done. */
-  readonly hint?: string;
-}
+export type Finding = Health["findings"][number];
 
 const FREE_PROBLEM = 100 * 2 ** 20;
 const FREE_WARNING = 2 ** 30;

@@ -1,6 +1,8 @@
 /** What `cancel`, `approve` and `requeue` share: ask, and say what came of it. */
+
 import { type Answer, ask, type Wish } from "../app/requests.ts";
 import { neutralize } from "../views/text.ts";
+import type { Printed } from "../wire/replies/output.ts";
 import type { Run } from "./command.ts";
 
 type Words = Readonly<Record<Answer["answer"], (subject: string) => string>>;
@@ -36,7 +38,9 @@ export const asking =
     const { answer, run, scheduler } = await ask(wish, { flag: input.text("state"), env, cwd });
     const { id, file } = run.manifest;
     if (input.flag("json")) {
-      terminal.out(`${JSON.stringify({ request: kind, run: id, task: task ?? null, answer, scheduler })}\n`);
+      terminal.out(
+        `${JSON.stringify({ request: kind, run: id, task: task ?? null, answer, scheduler } satisfies Printed<"cancel">)}\n`,
+      );
       return 0;
     }
     const subject = task === undefined ? `run ${id}` : `task ${task} of run ${id}`;

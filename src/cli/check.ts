@@ -1,10 +1,12 @@
 /** `rota check PLAN`: everything that is wrong with a plan, each with its place in the text. */
+
 import { relative, resolve } from "node:path";
 import { type CheckedPlan, checkPlan } from "../app/plan-file.ts";
 import { UserError } from "../domain/errors.ts";
 import { paintAll } from "../views/line.ts";
 import { plural } from "../views/moment.ts";
 import { neutralize } from "../views/text.ts";
+import type { Printed } from "../wire/replies/output.ts";
 import type { Run } from "./command.ts";
 import { type Diagnostic, diagnosticLines } from "./excerpt.ts";
 import { themeOf } from "./theme.ts";
@@ -19,7 +21,7 @@ export const run: Run = async (input, context) => {
   const strict = input.flag("strict");
   if (input.flag("json")) {
     const { diagnostics, plan } = await checkOrSay(file, name, strict);
-    terminal.out(`${JSON.stringify({ diagnostics })}\n`);
+    terminal.out(`${JSON.stringify({ diagnostics } satisfies Printed<"check">)}\n`);
     return plan === undefined ? EXIT_INVALID : 0;
   }
   const { diagnostics, plan, bytes } = await checkPlan(file, { strict, name });

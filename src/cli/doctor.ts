@@ -1,9 +1,11 @@
 /** `rota doctor`: is this machine fit, and is what is recorded whole? */
+
 import { diagnose, type Finding } from "../app/doctor.ts";
 import { askedState, existingState, type StateDir } from "../app/state.ts";
 import { UserError } from "../domain/errors.ts";
 import { type Line, paintAll, quiet, strong, type Toned, table, toned } from "../views/line.ts";
 import { plural } from "../views/moment.ts";
+import type { Printed } from "../wire/replies/output.ts";
 import type { Context, Input, Run } from "./command.ts";
 import { themeOf } from "./theme.ts";
 
@@ -15,7 +17,7 @@ export const run: Run = async (input, context) => {
   const problems = findings.filter(({ health }) => health === "problem").length;
   const code = problems === 0 ? 0 : EXIT_PROBLEM;
   if (input.flag("json")) {
-    terminal.out(`${JSON.stringify({ ok: problems === 0, findings })}\n`);
+    terminal.out(`${JSON.stringify({ ok: problems === 0, findings } satisfies Printed<"doctor">)}\n`);
     return code;
   }
   const rows = findings.flatMap(rowsOf);

@@ -19,7 +19,7 @@ export const run: Run = async (input, context) => {
   }
   await using called = await callDaemon(input, context);
   const drained = await called.client.drain({ ...scope, ...given({ waitMs: wait }) });
-  say(input, context, drained, () =>
+  say<"drain">(input, context, drained, () =>
     drained.drained
       ? sentence(`Drained: ${scopeWords(scope)}. It stays on hold until it is let go with \`rota resume\`.`)
       : remainingText(drained.remaining, { columns: context.terminal.columns }, themeOf(context)),

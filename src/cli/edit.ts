@@ -13,7 +13,7 @@ export const run: Run = async (input, context) => {
     ...given({ run: input.text("run"), why: input.text("why") }),
   };
   const done = await called.client.edit(request);
-  say(input, context, { ...done, changes }, () =>
+  say<"edit">(input, context, { ...done, changes }, () =>
     sentence(`Changed ${Object.keys(changes).join(", ")} of task ${done.task} of run ${done.run}.`),
   );
   return 0;

@@ -15,7 +15,7 @@ export const run: Run = async (input, context) => {
     async (asked, where) => (await import("../app/hold.ts")).holdHere(request, asked, where),
   );
   const later = scheduler ? "" : " No scheduler is running: the next one goes by it.";
-  say(input, context, { ...answer, scheduler }, () =>
+  say<"pause">(input, context, { ...answer, scheduler }, () =>
     sentence(`On hold: ${pausedWhat(answer)}. What runs goes on.${later}`),
   );
   return 0;

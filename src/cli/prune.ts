@@ -18,7 +18,7 @@ export const run: Run = async (input, context) => {
   const isDry = input.flag("dry-run");
   const pruned = isDry ? await look(where, pruning) : await prune(existingState(where), pruning);
   const runs = pruned.runs.map(({ manifest }) => manifest.id);
-  say(input, context, { dry_run: isDry, runs, logs: pruned.logs }, () => linesOf(runs, pruned, isDry));
+  say<"prune">(input, context, { dry_run: isDry, runs, logs: pruned.logs }, () => linesOf(runs, pruned, isDry));
   return 0;
 };
 

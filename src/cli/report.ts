@@ -37,7 +37,7 @@ export const settlingWith =
     const root = await called.root();
     const settled = await sending(root, found, () => send(called.client, found.proof, input), input);
     if (found.kept !== undefined) dropLease(root, found.kept);
-    say(input, context, settled, () => sentence(settledWords(settled)));
+    say<"complete" | "fail" | "release">(input, context, settled, () => sentence(settledWords(settled)));
     return 0;
   };
 
@@ -60,7 +60,9 @@ export async function sending<T>(
 export function sayRenewed(reply: LeaseReply, input: Input, context: Context): number {
   const { deadline, stop } = reply;
   const clock = (at: string): string => timeOfDay(momentOf(at), themeOf(context).timeZone);
-  say(input, context, reply, () => sentence(renewedWords(reply, clock(stop?.by ?? deadline))));
+  say<"start" | "heartbeat" | "progress">(input, context, reply, () =>
+    sentence(renewedWords(reply, clock(stop?.by ?? deadline))),
+  );
   return stop === undefined ? 0 : EXIT_NOTHING;
 }
 

@@ -45,7 +45,7 @@ async function handOver({ state, row }: Meant, input: Input, context: Context): 
 
 function sayHandedOver(submitted: Submitted, of: RunId, input: Input, context: Context): number {
   const { run: id, tasks } = submitted;
-  say(input, context, submitted, () => [id]);
+  say<"retry --no-wait">(input, context, submitted, () => [id]);
   context.terminal.err(`Run ${id} tries ${of} again: ${plural(tasks, "task")}.\n`);
   return 0;
 }

@@ -1,4 +1,4 @@
-/** `rota schema`: the JSON Schema of a plan or of the configuration, or the API as an OpenAPI document. */
+/** `rota schema`: the JSON Schema of a plan, of the configuration or of what commands print, or the API as an OpenAPI document. */
 import type { Run } from "./command.ts";
 
 export const run: Run = async (input, { terminal }) => {
@@ -14,4 +14,5 @@ const SCHEMAS = {
     const [{ openApi }, { ROUTES }] = await Promise.all([import("../wire/openapi.ts"), import("../wire/routes.ts")]);
     return openApi(ROUTES);
   },
+  output: async () => (await import("../wire/shape-names.ts")).outputSchema(),
 } as const;

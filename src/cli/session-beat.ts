@@ -12,7 +12,7 @@ export const run: Run = async (input, context) => {
   const session = sessionOf(input.arguments[0], context);
   await using called = await callDaemon(input, context);
   const reply = await called.client.beat(session, given({ state: input.text("is") as ReportedState | undefined }));
-  say(input, context, reply, () =>
+  say<"session beat">(input, context, reply, () =>
     sessionText(reply, { columns: context.terminal.columns, now: currentTime() }, themeOf(context)),
   );
   return 0;

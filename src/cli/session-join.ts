@@ -23,7 +23,7 @@ export const run: Run = async (input, context) => {
   dropStale(await called.root());
   const { session, pool, mode, ttl_ms } = joined;
   // The id alone is the result: SESSION=$(rota session join …).
-  say(input, context, joined, () => [neutralize(session)]);
+  say<"session join">(input, context, joined, () => [neutralize(session)]);
   const kept = formatDuration(millis(ttl_ms));
   context.terminal.err(
     neutralize(`Joined pool ${pool} (${mode}) as ${session}. A task is kept for ${kept} without a sign of life.`) +

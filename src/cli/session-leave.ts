@@ -10,6 +10,6 @@ export const run: Run = async (input, context) => {
   await using called = await callDaemon(input, context);
   await called.client.leave(session);
   dropSession(await called.root(), session);
-  say(input, context, { session, left: true }, () => sentence(`${session} has left.`));
+  say<"session leave">(input, context, { session, left: true }, () => sentence(`${session} has left.`));
   return 0;
 };

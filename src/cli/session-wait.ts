@@ -18,6 +18,8 @@ export const run: Run = async (input, context) => {
     else context.terminal.err("Nothing came.\n");
     return EXIT_NOTHING;
   }
-  say(input, context, wake, () => sentence(`${wake.task} of ${wake.run} is kept for ${session} until ${wake.until}.`));
+  say<"session wait">(input, context, wake, () =>
+    sentence(`${wake.task} of ${wake.run} is kept for ${session} until ${wake.until}.`),
+  );
   return 0;
 };

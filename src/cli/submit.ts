@@ -15,7 +15,7 @@ export const run: Run = async (input, context) => {
   const { run: id, tasks, repeated } = submitted;
   if (!input.flag("wait")) {
     const how = repeated ? "had been submitted before" : "submitted";
-    say(input, context, submitted, () => [id]);
+    say<"submit">(input, context, submitted, () => [id]);
     context.terminal.err(`Run ${id} ${how}: ${plural(tasks, "task")}.\n`);
     return 0;
   }

@@ -10,7 +10,7 @@ export const run: Run = async (input, context) => {
     scope: (input.text("scope") ?? "work") as "read" | "work" | "admin",
     ...given({ expiresMs: input.span("expires") }),
   });
-  say(input, context, issued, () => [issued.token]);
+  say<"token issue">(input, context, issued, () => [issued.token]);
   context.terminal.err(`Token ${issued.id} may ${issued.scope}. It is not shown again.\n`);
   return 0;
 };

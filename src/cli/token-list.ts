@@ -10,6 +10,8 @@ export const run: Run = async (input, context) => {
   await using called = await callDaemon(input, context);
   const tokens = await called.client.tokens();
   const { columns } = context.terminal;
-  say(input, context, { tokens }, () => tokensText(tokens, { columns, now: currentTime() }, themeOf(context)));
+  say<"token list">(input, context, { tokens }, () =>
+    tokensText(tokens, { columns, now: currentTime() }, themeOf(context)),
+  );
   return 0;
 };

@@ -7,6 +7,6 @@ export const run: Run = async (input, context) => {
   const id = input.arguments[0] as string;
   await using called = await callDaemon(input, context);
   await called.client.revokeToken(id);
-  say(input, context, { id, revoked: true }, () => sentence(`Token ${id} is revoked.`));
+  say<"token revoke">(input, context, { id, revoked: true }, () => sentence(`Token ${id} is revoked.`));
   return 0;
 };

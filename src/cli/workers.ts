@@ -10,7 +10,7 @@ import { themeOf } from "./theme.ts";
 export const run: Run = async (input, context) => {
   await using called = await callDaemon(input, context);
   const [workers, { paused }] = await Promise.all([workersOf(called.client), called.client.info()]);
-  say(input, context, { workers, paused }, () =>
+  say<"workers">(input, context, { workers, paused }, () =>
     workersText({ workers, paused, now: currentTime() }, { columns: context.terminal.columns }, themeOf(context)),
   );
   return 0;

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type HttpRig, httpRig } from "../../test/rig/http.ts";
+import { startedEvent } from "../../test/rig/replies.ts";
 import { Ledger, untilGivenUp } from "../../test/rig/service.ts";
 import { UserError } from "../domain/errors.ts";
 
@@ -48,7 +49,7 @@ describe("following events", () => {
     await listener.until(() => listener.ids.length === 1_205);
     expect(listener.ids).toEqual(count(1, 1_205));
     expect(listener.text).toMatch(/^HTTP\/1.1 200 OK\r\ncontent-type: text\/event-stream\r\n/);
-    expect(listener.text).toContain(`id: 1205\ndata: {"seq":1205,"kind":"started"}\n\n`);
+    expect(listener.text).toContain(`id: 1205\ndata: ${JSON.stringify(startedEvent(1_205))}\n\n`);
     listener.socket.destroy();
   });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { converse, type ToolResult } from "../../test/rig/mcp.ts";
 import { fakeDaemon } from "../../test/rig/mcp-daemon.ts";
-import { statusReply } from "../../test/rig/replies.ts";
+import { startedEvent, statusReply } from "../../test/rig/replies.ts";
 import { UserError } from "../domain/errors.ts";
 import { planReader } from "./plan-text.ts";
 
@@ -102,11 +102,11 @@ describe("status", () => {
     });
     const answer = await client.call("status", { run: "last", limit: 2 });
     expect(textOf(answer)).toMatchInlineSnapshot(`
-      "r1 big: running; 1001 tasks: 500 running, 500 ready, 1 failed
+      "r1 big: running; 1001 tasks: 500 ready, 500 running, 1 failed
       running t0 by w1, attempt 1, for 1m01s
       running t1 by w1, attempt 1, for 1m01s
       waiting for capacity: 500 (t0, t1)
-      failed x after 3: {"kind":"exit","code":1}
+      failed x after 3: {"kind":"exit","code":1,"message":"exit code 1","duration_ms":5}
       Cut: running: 2 of 500; waiting[0].tasks: 2 of 500. Ask with a higher \`limit\` for more."
     `);
     expect(JSON.stringify(answer).length).toBeLessThan(2_000);
@@ -127,9 +127,7 @@ describe("events", () => {
     const answer = await client.call("events", { limit: 3, after: 10 });
     expect(answer.structuredContent).toMatchObject({ last_seq: 13, more: expect.stringContaining("after=13") });
     expect(textOf(answer).split("\n")).toEqual([
-      '{"seq":11,"kind":"started"}',
-      '{"seq":12,"kind":"started"}',
-      '{"seq":13,"kind":"started"}',
+      ...[11, 12, 13].map((seq) => JSON.stringify(startedEvent(seq))),
       "There are more: call `events` with after=13.",
     ]);
     const last = await client.call("events", { after: 198 });

@@ -46,6 +46,7 @@ export const refused = (message: string): Schema<never, "optional"> =>
     "optional",
   );
 const REFUSED: JsonSchema = { not: {} };
+const isRefused = (field: AnyField): boolean => field.types.length === 0;
 const refuseField = (message: string) => (_: unknown, problems: Problems) => {
   problems.report("unsupported", message, { at: "key" });
   return undefined;
@@ -87,13 +88,16 @@ export function object<const F extends Fields>(fields: F, options: ObjectOptions
       problems.enter(key);
       found[key] = field.read(value[key], problems);
       problems.leave();
-      if (field.json === REFUSED) excused = new Set(known.keys());
+      if (isRefused(field)) excused = new Set(known.keys());
     }
     fillIn(absentees, value, found, problems, excused);
     return problems.count === before ? (found as Read<F>) : undefined;
   };
 
-  const schema = new Schema<Read<F>>({ read, json: objectJson(known, options), expects, types: ["map"] }, "required");
+  const schema = new Schema<Read<F>>(
+    { read, json: () => objectJson(known, options), expects, types: ["map"] },
+    "required",
+  );
   return Object.assign(schema, { fields });
 }
 
@@ -133,10 +137,10 @@ function reportUnknown(
 }
 
 const shownKeys = (known: ReadonlyMap<string, AnyField>): readonly string[] =>
-  [...known].filter(([, field]) => field.json !== REFUSED).map(([key]) => key);
+  [...known].filter(([, field]) => !isRefused(field)).map(([key]) => key);
 
 function objectJson(known: ReadonlyMap<string, AnyField>, options: ObjectOptions): JsonSchema {
-  const shown = [...known].filter(([, field]) => field.json !== REFUSED);
+  const shown = [...known].filter(([, field]) => !isRefused(field));
   const required = shown.filter(([, field]) => field.presence === "required").map(([key]) => key);
   return {
     type: "object",
@@ -177,13 +181,12 @@ export function record<T, const F extends Readonly<Record<string, Schema<T>>>>(
     }
     return problems.count === before ? (changed ?? (map as Readonly<Record<string, T>>)) : undefined;
   };
-  const properties = Object.fromEntries([...own].map(([name, schema]) => [name, schema.json]));
-  const json = {
+  const json = (): JsonSchema => ({
     type: "object",
-    ...(own.size > 0 && { properties }),
+    ...(own.size > 0 && { properties: Object.fromEntries([...own].map(([name, schema]) => [name, schema.json])) }),
     propertyNames: { pattern: key.pattern },
     additionalProperties: value.json,
-  };
+  });
   return new Schema({ read, json, expects: "a map", types: ["map"] }, "required");
 }
 

@@ -23,8 +23,8 @@ test("an object is read by the fields of its kind", () => {
 
 test.each([
   [{ kind: "circle", text: "here" }, ['"text" is not a field of this map.', 'shape lacks "radius".']],
-  [{ kind: "square" }, ['shape.kind must be one of circle, label, not "square".']],
-  [{ radius: 1 }, [expect.stringMatching(/^shape\.kind must be one of circle, label, not /)]],
+  [{ kind: "square" }, ['kind must be one of circle, label, not "square".']],
+  [{ radius: 1 }, [expect.stringMatching(/^kind must be one of circle, label, not /)]],
   [7, ["shape must be a map, not 7."]],
 ])("%j is none", (value, problems) => {
   expect(problemsOf(value)).toEqual(problems);

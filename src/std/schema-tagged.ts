@@ -12,19 +12,25 @@ export type Tagged<Tag extends string, K extends Kinds> = {
 export function tagged<const Tag extends string, const K extends Kinds>(tag: Tag, kinds: K): Schema<Tagged<Tag, K>> {
   const names = Object.keys(kinds) as [string, ...string[]];
   const name = oneOf(names);
-  const shapes = new Map(names.map((each) => [each, object({ [tag]: oneOf([each]), ...kinds[each] })]));
+  const shapes = new Map<string, Schema<object>>();
+  const shapeOf = (kind: string): Schema<object> => {
+    const shape = shapes.get(kind) ?? object({ [tag]: oneOf([kind]), ...kinds[kind] });
+    shapes.set(kind, shape);
+    return shape;
+  };
   return new Schema<Tagged<Tag, K>>(
     {
       read: (value, problems) => {
         if (!isMap(value)) return mismatch(value, "a map", problems);
-        const shape = shapes.get(value[tag] as string);
-        if (shape !== undefined) return shape.read(value, problems) as Tagged<Tag, K> | undefined;
+        const kind = value[tag];
+        if (typeof kind === "string" && Object.hasOwn(kinds, kind))
+          return shapeOf(kind).read(value, problems) as Tagged<Tag, K> | undefined;
         problems.enter(tag);
-        name.read(value[tag], problems);
+        name.read(kind, problems);
         problems.leave();
         return undefined;
       },
-      json: { anyOf: [...shapes.values()].map(({ json }) => json) },
+      json: () => ({ anyOf: names.map((kind) => shapeOf(kind).json) }),
       expects: "a map",
       types: ["map"],
     },

@@ -16,7 +16,8 @@ type Reader<T> = (value: unknown, problems: Problems) => T | undefined;
 
 interface Definition<T> {
   readonly read: Reader<T>;
-  readonly json: JsonSchema;
+  /** Made when it is first asked for, where it is given as a function: most programs only read. */
+  readonly json: JsonSchema | (() => JsonSchema);
   /** What a message says was expected: "a duration such as 90s". */
   readonly expects: string;
   /** What kinds of value it can take, so that a union knows whom to ask. */
@@ -26,33 +27,38 @@ interface Definition<T> {
 /** The shape of a value that reads as a `T`. Immutable: every method gives a new one. */
 export class Schema<out T, out P extends Presence = "required"> {
   readonly read: Reader<T>;
-  readonly json: JsonSchema;
   readonly expects: string;
   readonly types: readonly JsonType[];
   readonly presence: P;
   readonly fallback: T | undefined;
+  #json: JsonSchema | (() => JsonSchema);
 
   constructor(definition: Definition<T>, presence: P, fallback?: T) {
     this.read = definition.read;
-    this.json = definition.json;
+    this.#json = definition.json;
     this.expects = definition.expects;
     this.types = definition.types;
     this.presence = presence;
     this.fallback = fallback;
   }
 
+  get json(): JsonSchema {
+    if (typeof this.#json === "function") this.#json = this.#json();
+    return this.#json as JsonSchema;
+  }
+
   /** A sentence for users: it stands in the JSON Schema, and reference pages are made from it. */
   describe(sentence: string): Schema<T, P> {
-    return this.#with({ json: { ...this.json, description: sentence } });
+    return this.#with({ json: () => ({ ...this.json, description: sentence }) });
   }
 
   optional(): Schema<T, "optional"> {
-    return new Schema(this, "optional");
+    return new Schema(this.#definition(), "optional");
   }
 
   /** What is read when the key is absent. `written` is how a user would write it, where that differs. */
   default(value: T, written: unknown = value): Schema<T, "defaulted"> {
-    return new Schema({ ...this.#definition(), json: { ...this.json, default: written } }, "defaulted", value);
+    return new Schema({ ...this.#definition(), json: () => ({ ...this.json, default: written }) }, "defaulted", value);
   }
 
   /** Changes what is read, not what may be written. */
@@ -78,7 +84,7 @@ export class Schema<out T, out P extends Presence = "required"> {
   }
 
   #definition(): Definition<T> {
-    return { read: this.read, json: this.json, expects: this.expects, types: this.types };
+    return { read: this.read, json: () => this.json, expects: this.expects, types: this.types };
   }
 }
 
@@ -217,7 +223,7 @@ export function list<T>(
     return problems.count === before ? (changed ?? value) : undefined;
   };
   const bounds = { ...(min > 0 && { minItems: min }), ...(Number.isFinite(max) && { maxItems: max }) };
-  return define({ read, json: { type: "array", items: item.json, ...bounds }, expects, types: ["list"] });
+  return define({ read, json: () => ({ type: "array", items: item.json, ...bounds }), expects, types: ["list"] });
 }
 
 /** Asks whichever of the schemas takes this kind of value; where several do, the first that can read it. */
@@ -234,7 +240,7 @@ export function union<const S extends readonly Schema<unknown>[]>(...options: S)
     }
     return refuse("value", value, expects, problems);
   };
-  const json = { anyOf: options.map((option) => option.json) };
+  const json = () => ({ anyOf: options.map((option) => option.json) });
   return define({ read, json, expects, types: options.flatMap((option) => option.types) }) as Schema<Infer<S[number]>>;
 }
 

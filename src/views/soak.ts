@@ -1,6 +1,8 @@
 /** What a soak has shown, for people and for programs. */
+
 import { formatBytes } from "../domain/size.ts";
 import { formatDuration, type Millis, millis } from "../domain/time.ts";
+import type { SoakReply } from "../wire/replies/output.ts";
 import { type Line, quiet, strong, table, toned } from "./line.ts";
 import { plural } from "./moment.ts";
 
@@ -44,7 +46,7 @@ export interface SoakShown {
 export const isWhole = ({ failures, real }: SoakShown): boolean =>
   failures.length === 0 && (real === undefined || (real.isDrained && real.broken.length === 0));
 
-export const soakJson = ({ campaign, ...report }: SoakShown): object => {
+export const soakJson = ({ campaign, ...report }: SoakShown): SoakReply => {
   const { failures, took, growth, memory, deadlocks, doubled, real } = report;
   return {
     ok: isWhole({ campaign, ...report }),

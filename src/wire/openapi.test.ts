@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonSchema } from "../std/schema.ts";
 import { openApi } from "./openapi.ts";
+import { EVENT_KINDS } from "./replies/event.ts";
 import type { Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
 
@@ -33,6 +34,13 @@ test("whatever it refers to is there, and it is plain JSON", () => {
     const [kind = "", name = ""] = (ref ?? "").split("/");
     expect(document.components[kind]).toHaveProperty(name);
   }
+});
+
+test("what is looked at has shapes, each kind of event one of its own", () => {
+  const schemas = document.components["schemas"] as Record<string, { readonly anyOf?: readonly object[] } & JsonSchema>;
+  expect(schemas["Status"]).toHaveProperty("properties.waiting");
+  expect(schemas["Why"]).toHaveProperty("properties.gates");
+  expect(schemas["Event"]?.anyOf).toHaveLength(Object.keys(EVENT_KINDS).length);
 });
 
 test("one call in full", () => {

@@ -1,8 +1,8 @@
 /** The API as an OpenAPI 3.1 document, made from the table of routes and the schemas of what they take and answer. */
-import { type JsonSchema, Schema } from "../std/schema.ts";
-import * as answers from "./answers.ts";
-import * as messages from "./messages.ts";
+import type { JsonSchema } from "../std/schema.ts";
+import { REFUSAL } from "./answers.ts";
 import type { Route } from "./route.ts";
+import { type AnySchema, isAnswer, NAMES, openShape } from "./shape-names.ts";
 
 type Routes = Readonly<Record<string, Route>>;
 
@@ -30,7 +30,7 @@ export function openApi(routes: object): JsonSchema {
       responses: {
         Refusal: {
           description: "Refused, with a stable code and what to do about it.",
-          content: json(shapeNamed(answers.REFUSAL)),
+          content: json(shapeNamed(REFUSAL)),
         },
       },
       securitySchemes: { token: { type: "http", scheme: "bearer", description: "Over TCP only." } },
@@ -38,36 +38,14 @@ export function openApi(routes: object): JsonSchema {
   };
 }
 
-type AnySchema = Schema<unknown>;
-const ANSWERS = new Set<unknown>(Object.values(answers));
-
-/** What the shapes are called in the document: `GRANT` is `Grant`, and what is asked with `CLAIM` is a `ClaimRequest`. */
-const NAMES: ReadonlyMap<AnySchema, string> = new Map([...namesOf(answers, ""), ...namesOf(messages, "Request")]);
-
-function namesOf(shapes: Readonly<Record<string, unknown>>, ending: string): (readonly [AnySchema, string])[] {
-  const pascal = (name: string): string =>
-    name.toLowerCase().replace(/(?:^|_)(\w)/g, (_, first: string) => first.toUpperCase());
-  return Object.entries(shapes).flatMap(([name, shape]) =>
-    shape instanceof Schema ? [[shape as AnySchema, `${pascal(name)}${ending}`] as const] : [],
-  );
-}
+const SCHEMAS = "#/components/schemas";
 
 /** What is answered may have more in it one day; what is asked may not. */
-const shapeOf = (schema: AnySchema): JsonSchema => (ANSWERS.has(schema) ? opened(schema.json) : schema.json);
-
-function opened(json: JsonSchema): JsonSchema {
-  const entries = Object.entries(json).filter(([key, value]) => !(key === "additionalProperties" && value === false));
-  return Object.fromEntries(entries.map(([key, value]) => [key, openedValue(value)]));
-}
-
-function openedValue(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(openedValue);
-  return typeof value === "object" && value !== null ? opened(value as JsonSchema) : value;
-}
+const shapeOf = (schema: AnySchema): JsonSchema => (isAnswer(schema) ? openShape(schema.json, SCHEMAS) : schema.json);
 
 function shapeNamed(schema: AnySchema): JsonSchema {
   const name = NAMES.get(schema);
-  return name === undefined ? schema.json : { $ref: `#/components/schemas/${name}` };
+  return name === undefined ? schema.json : { $ref: `${SCHEMAS}/${name}` };
 }
 
 const json = (schema: JsonSchema): object => ({ "application/json": { schema } });

@@ -346,11 +346,15 @@ test("a daemon on a socket of its own is found by it, and by its state directory
   expect((await place.rota(["workers"], { ROTA_SOCKET: join(place.cwd, "else.sock") })).code).toBe(0);
 });
 
-test("schema prints those of plans, settings and the API", async () => {
+test("schema prints those of plans, settings, the API and what commands print", async () => {
   const place = unserved();
   const schema = async (what: string): Promise<object> => JSON.parse(await place.says(["schema", what])) as object;
   expect(await schema("openapi")).toMatchObject({ openapi: "3.1.0", paths: { "/v1/claims": {} } });
   expect(await schema("config")).toMatchObject({ properties: { sessionTtl: {} } });
   expect(await schema("plan")).toMatchObject({ $defs: { task: {} } });
+  expect(await schema("output")).toMatchObject({
+    $defs: { Why: { properties: { gates: {} } } },
+    properties: { why: { $ref: "#/$defs/Why" }, pause: { properties: { of: {} } } },
+  });
   expect((await place.rota(["schema", "plam"])).err).toContain('Did you mean "plan"?');
 });

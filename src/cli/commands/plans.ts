@@ -68,20 +68,20 @@ export const PLAN_COMMANDS: readonly CommandSpec[] = [
   {
     name: "schema",
     group: "Write a plan",
-    summary: "Print the schema of a plan, of the settings, or of the API",
+    summary: "Print the schema of plans, settings, the API or output",
     details:
       "For editors: with `# yaml-language-server: $schema=FILE` on the first line of a plan they complete and check it. `openapi` is what a " +
-      "daemon answers, as an OpenAPI document.",
+      "daemon answers, as an OpenAPI document. `output` is what each command prints with `--json`.",
     arguments: [
       {
         name: "WHAT",
         describe: "Which schema; that of a plan when left out",
         required: false,
-        choices: ["plan", "config", "openapi"],
+        choices: ["plan", "config", "openapi", "output"],
       },
     ],
     options: {},
-    examples: ["rota schema > plan.schema.json", "rota schema openapi > openapi.json"],
+    examples: ["rota schema > plan.schema.json", "rota schema openapi > openapi.json", "rota schema output"],
     load: () => import("../schema.ts"),
   },
 ];

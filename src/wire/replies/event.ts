@@ -27,7 +27,8 @@ const scope = {
   task: words().optional(),
 } as const;
 
-const KINDS = {
+/** What an event has, by its kind: the compiler keeps the list complete. */
+export const EVENT_KINDS = {
   run_submitted: { ...ofRun, ...called, name: words(), tasks: count() },
   run_reopened: { ...ofRun, epoch: count() },
   run_cancelling: { ...ofRun, ...asked },
@@ -101,6 +102,6 @@ const KINDS = {
   drained: { ...anywhere, ...called, ...scope, remaining: count() },
 } as const satisfies Readonly<Record<EventKind, Fields>>;
 
-export const EVENT = tagged("kind", KINDS);
+export const EVENT = tagged("kind", EVENT_KINDS);
 export type EventReply = Infer<typeof EVENT>;
 export const EVENT_LIST = list(EVENT);

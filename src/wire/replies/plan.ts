@@ -59,9 +59,12 @@ export const HEALTH = object({
   findings: list(
     object({
       check: words(),
-      health: oneOf(["ok", "info", "warning", "problem"]),
+      health: oneOf(["ok", "info", "warning", "problem"]).describe(
+        "`problem`: something is wrong and will hurt. `warning`: look at it. `info`: good to know.",
+      ),
       message: words(),
-      hint: words().optional(),
+      hint: words().optional().describe("What to do, where something is to be done."),
     }),
   ),
 });
+export type Health = Infer<typeof HEALTH>;

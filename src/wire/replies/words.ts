@@ -1,16 +1,13 @@
 /** What replies are made of: small shapes that most of them have. */
-import { integer, list, oneOf, text } from "../../std/schema.ts";
+import { integer, list, text } from "../../std/schema.ts";
 import { record } from "../../std/schema-maps.ts";
 
 /** Any text. */
 export const words = () => text({ expects: "text", parse: (raw) => raw });
 export const time = () => words().describe("ISO 8601.");
 export const count = () => integer({ min: 0 });
-export const millis = () => integer().describe("In milliseconds.");
 export const names = () => list(words());
 export const texts = () => record({ accepts: () => true, expects: "any name", pattern: "" }, words());
-/** A field that always holds this one word. */
-export const only = <const W extends string>(word: W) => oneOf([word]);
 
 /** Who asked for something, and why. */
 export const asked = { by: words().describe("Who asked for it."), why: words().optional() };
