@@ -14,7 +14,7 @@ async function kept(renew?: (store: Store) => Store["renew"]) {
   if (!acquired.ok) throw new Error("it was free");
   let losses = 0;
   const term = keepTerm({
-    store: { renew: renew?.(store) ?? store.renew },
+    store: { renew: renew?.(store) ?? ((term) => store.renew(term)) },
     term: acquired.value,
     clock,
     lost: () => losses++,
@@ -54,7 +54,7 @@ test("a store that answers again before the term is over renews it", async () =>
 });
 
 test("a term that another scheduler has taken over is lost at the next renewal, and told once", async () => {
-  const { clock, store, losses } = await kept((each) => each.renew);
+  const { clock, store, losses } = await kept();
   await store.release({ epoch: 1 });
   await store.acquire(owner("second"));
   await clock.advance(5_000);

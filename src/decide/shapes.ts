@@ -1,7 +1,7 @@
 /** Turns what a task asks for into what it would take, and from where. Tasks that ask for the same share one shape. */
 import type { Run } from "../domain/run.ts";
 import type { TaskSpec } from "../domain/spec.ts";
-import { isHeld, type Status } from "../domain/task.ts";
+import { isWorking, type Status } from "../domain/task.ts";
 import { type Instant, instant } from "../domain/time.ts";
 import type { Node, Spot } from "./nodes.ts";
 import type { Draw, Room, Use } from "./room.ts";
@@ -108,11 +108,11 @@ export const wholeDraw = ({ own }: Shape, { node, draws }: Spot): readonly Draw[
 
 /**
  * What the tasks of a run have taken of one of its rates before now, as far as they still show it: every attempt as if it were the
- * last. What is out takes its part when it is taken up.
+ * last. What is being worked on takes its part when it is taken up; what is only verified any more has taken it.
  */
 export const usesOf = ({ tasks }: Run, name: string): readonly Use[] =>
   tasks.flatMap(({ spec, attempt, status }) => {
-    const amount = (spec.resources[name] ?? 0) * (isHeld(status) ? attempt - 1 : attempt);
+    const amount = (spec.resources[name] ?? 0) * (isWorking(status) ? attempt - 1 : attempt);
     return amount > 0 ? [{ at: lastMoment(status), amount }] : [];
   });
 

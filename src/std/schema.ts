@@ -44,7 +44,7 @@ export class Schema<out T, out P extends Presence = "required"> {
 
   get json(): JsonSchema {
     if (typeof this.#json === "function") this.#json = this.#json();
-    return this.#json as JsonSchema;
+    return this.#json;
   }
 
   /** A sentence for users: it stands in the JSON Schema, and reference pages are made from it. */

@@ -2,7 +2,17 @@
 import type { EventReply, StatusReply, WhyReply } from "../../src/wire/answers.ts";
 
 const AT = "2026-03-14T12:00:00.000Z";
-const COUNTS = { blocked: 0, ready: 0, claimed: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0, skipped: 0 };
+const COUNTS = {
+  blocked: 0,
+  ready: 0,
+  claimed: 0,
+  running: 0,
+  verifying: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  skipped: 0,
+};
 
 export const statusReply = (
   about: Partial<Omit<StatusReply, "tasks">> & { readonly tasks?: Partial<StatusReply["tasks"]> } = {},

@@ -23,8 +23,8 @@ const bug = (file: string, find: string, put: string, seeds: number = SEEDS): Pl
 export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "a session reports under an old fence": bug(
     "engine/leases.ts",
-    "return isHeld(status) && status.lease.fence === fence && !isExpired(",
-    "return isHeld(status) && !isExpired(",
+    "return isWorking(status) && status.lease.fence === fence && !isExpired(",
+    "return isWorking(status) && !isExpired(",
   ),
   "a lease is renewed after it ran out": bug(
     "engine/leases.ts",
@@ -55,12 +55,12 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "a lease ends one moment early": bug("domain/lease.ts", "now > lease.deadline", "now >= lease.deadline"),
   "a lease goes by the wall clock": bug(
     "engine/desk.ts",
-    "later(turn.now, session.profile.ttl), order.key)",
-    "later(Date.now() as never, session.profile.ttl), order.key)",
+    "later(turn.now, session.profile.ttl), order)",
+    "later(Date.now() as never, session.profile.ttl), order)",
   ),
   "a claim said twice is granted twice": bug(
     "engine/desk.ts",
-    "const again = this.#again(order);",
+    "const again = this.#again(session, order);",
     "const again = undefined;",
   ),
   "what a claim led to is forgotten at a restart": bug(
@@ -110,8 +110,8 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "an expired lease keeps its worker": bug(
     "decide/dispatcher.ts",
-    "if (isHeld(from) && !isHeld(to)) this.#yield(",
-    'if (isHeld(from) && !isHeld(to) && cause.kind !== "expired") this.#yield(',
+    "if (isWorking(from) && !isWorking(to)) this.#yield(",
+    'if (isWorking(from) && !isWorking(to) && cause.kind !== "expired") this.#yield(',
   ),
   "a rate gets back what it gave": bug(
     "decide/room.ts",

@@ -13,7 +13,7 @@ import { UNWRITTEN_MAX } from "../../engine/recorder.ts";
 import type { Heard, Word } from "../../engine/session-reports.ts";
 import type { Batch, RequestKind } from "../../store/store.ts";
 import { HistoryChecker } from "../history/checker.ts";
-import { isEnded, isHeld, type SeenRun, type SeenTask, type SubmittedPlan } from "../history/seen.ts";
+import { isEnded, isHeld, isWorking, type SeenRun, type SeenTask, type SubmittedPlan } from "../history/seen.ts";
 import type { Grant } from "./grant.ts";
 import { CAPACITY } from "./plans.ts";
 import { rowLaws } from "./row-laws.ts";
@@ -202,7 +202,7 @@ export class Witness {
     const task = this.#taskOf(grant);
     const isLost = error instanceof UserError && error.code === "LEASE_LOST";
     if (!isLost || epoch !== this.#epoch || task?.deadline === undefined) return;
-    if (task.attempt === grant.fence && isHeld(task) && clock.now() <= task.deadline) {
+    if (task.attempt === grant.fence && isWorking(task) && clock.now() <= task.deadline) {
       this.violate(
         `the holder of ${claimName(grant)} was refused ${task.deadline - clock.now()} ms before its lease ran out`,
       );

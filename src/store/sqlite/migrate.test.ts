@@ -23,11 +23,11 @@ function migrations(texts: Readonly<Record<string, string>>) {
 
 const FIRST = readFileSync(new URL("./migrations/0001_tasks_and_ledger.sql", import.meta.url), "utf8");
 const NOTES = "-- breaking\ncreate table note (no integer primary key, text text not null) strict;";
-const tablesIn = (db: DatabaseSync): readonly unknown[] =>
+const tablesIn = (db: DatabaseSync): readonly string[] =>
   db
     .prepare("select name from sqlite_schema where type = 'table' order by name")
     .all()
-    .map(({ name }) => name);
+    .map(({ name }) => String(name));
 
 /** A store of ours with something in it. */
 async function written(file: string): Promise<void> {

@@ -33,6 +33,7 @@ export const STATUS = object({
     ready: count(),
     claimed: count(),
     running: count(),
+    verifying: count(),
     succeeded: count(),
     failed: count(),
     cancelled: count(),
