@@ -21,6 +21,7 @@ import { integer, list, oneOf, type Schema, string, text, union } from "../std/s
 import { object, type Read, record } from "../std/schema-maps.ts";
 import { DURABILITIES } from "../store/sqlite/connect.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
+import { CONFIG_FILES } from "./project.ts";
 
 const WORKERS_MAX = 4_096;
 const PASS_NAME = /^[A-Za-z_][A-Za-z0-9_]*\*?$/;
@@ -286,18 +287,16 @@ async function findConfigFile({ cwd, planDir }: ConfigSources): Promise<ConfigFi
   }
 }
 
-const FILE_NAMES = ["rota.config.yaml", "rota.config.json"] as const;
-
 async function configIn(folder: string, cwd: string): Promise<ConfigFile | undefined> {
-  const texts = FILE_NAMES.map((name) => textOf(join(folder, name)));
-  const there = FILE_NAMES.filter((_, at) => texts[at] !== undefined);
+  const texts = CONFIG_FILES.map((name) => textOf(join(folder, name)));
+  const there = CONFIG_FILES.filter((_, at) => texts[at] !== undefined);
   if (there.length > 1) {
     throw new UserError("CONFIG_INVALID", `${folder} has both ${there.join(" and ")}`, { hint: "Keep one of them." });
   }
   const at = texts.findIndex((each) => each !== undefined);
   const content = texts[at];
   if (content === undefined) return undefined;
-  const file = join(folder, FILE_NAMES[at] as string);
+  const file = join(folder, CONFIG_FILES[at] as string);
   const shown = relative(cwd, file);
   return await readConfigFile(content, shown.startsWith("..") ? file : shown);
 }

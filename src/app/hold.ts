@@ -9,9 +9,9 @@ import type { PauseRequest } from "../wire/messages.ts";
 import { loadConfig } from "./config.ts";
 import { findRun, loadRun, mustFindTask } from "./reader.ts";
 import { openScheduler, type Scheduler } from "./scheduler.ts";
-import { type StateDir, stateToServe } from "./state.ts";
+import { type StateDir, stateHere } from "./state.ts";
 
-type Where = Parameters<typeof stateToServe>[0];
+type Where = Parameters<typeof stateHere>[0];
 
 export async function holdHere(request: PauseRequest, asked: Asked, where: Where): Promise<PauseReply> {
   await using scheduler = await ownForAMoment(where, "rota pause");
@@ -30,7 +30,7 @@ export async function letGoHere(request: PauseRequest, asked: Asked, where: Wher
 
 /** Takes up no run, so nothing is started, and what a dead scheduler left running is left to the next one. */
 async function ownForAMoment(where: Where, command: string): Promise<Scheduler> {
-  const state: StateDir = stateToServe(where);
+  const state: StateDir = stateHere(where);
   const { values: config } = await loadConfig({ cwd: where.cwd, env: where.env, flags: {} });
   try {
     return await openScheduler({ config, state, executor: IDLE, command });

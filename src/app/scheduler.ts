@@ -14,6 +14,7 @@ import type { Executor } from "../execute/executor.ts";
 import { openStore } from "../store/open.ts";
 import type { Owner, Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
+import { SERVE } from "./owner.ts";
 import { RunNames } from "./run-names.ts";
 import type { StateDir } from "./state.ts";
 import { refuseDisagreement } from "./take-over.ts";
@@ -147,6 +148,7 @@ const busy = (state: StateDir, owner: Owner): UserError =>
   new UserError(
     "STATE_BUSY",
     `${state.root} is in use by ${owner.command} (pid ${owner.process.pid} on ${owner.host}, since ${since(owner)})`,
+    owner.command === SERVE ? { hint: "Give it the plan with `rota submit PLAN`." } : {},
   );
 
 const since = (owner: Owner): string => new Date(owner.since).toISOString();

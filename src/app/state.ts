@@ -1,8 +1,9 @@
 /** Where things are inside a state directory, and which directory that is. */
-import { existsSync, mkdirSync, statSync } from "node:fs";
-import { dirname, join, resolve, sep } from "node:path";
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { UserError } from "../domain/errors.ts";
 import type { RunId, TaskId } from "../domain/ids.ts";
+import { nearest, projectOf } from "./project.ts";
 
 const FOLDER = ".rota";
 
@@ -39,29 +40,33 @@ export function askedState({ flag, env }: Pick<Where, "flag" | "env">): string |
   return flag ?? (env["ROTA_STATE"] === "" ? undefined : env["ROTA_STATE"]);
 }
 
-/** For a plan: what was asked for, else `.rota` beside the plan. */
+/** For a command that has a plan: what was asked for, else that of the plan's project, else `.rota` beside the plan. */
 export function stateOfPlan(where: Where, planFile: string): StateDir {
-  const asked = askedState(where);
-  return stateDir(asked === undefined ? join(dirname(planFile), FOLDER) : resolve(where.cwd, asked));
+  return stateFrom(where, (folder) => join(folder, FOLDER), dirname(planFile));
 }
 
-/** For a daemon: what was asked for, else the nearest `.rota` from here upwards, else a new one here. */
-export function stateToServe(where: Where): StateDir {
-  const { cwd } = where;
-  const asked = askedState(where);
-  return stateDir(asked === undefined ? (nearest(cwd) ?? join(cwd, FOLDER)) : resolve(cwd, asked));
+/** For a command without a plan: what was asked for, else that of this project, else the nearest `.rota` upwards, else a new one here. */
+export function stateHere(where: Where): StateDir {
+  return stateFrom(where, (folder) => join(nearest(folder, [FOLDER]) ?? folder, FOLDER), where.cwd);
 }
 
-/** For a look at what is there: what was asked for, else the nearest `.rota` from here upwards. */
+/** For a plan that a daemon is to take: that of the plan's project, or where it belongs to none, that of the current directory. */
+export function stateToSubmit(where: Where, planFile: string): StateDir {
+  return projectOf(dirname(planFile)) === undefined ? stateHere(where) : stateOfPlan(where, planFile);
+}
+
+function stateFrom(where: Where, otherwise: (folder: string) => string, folder: string): StateDir {
+  const asked = askedState(where);
+  if (asked !== undefined) return stateDir(resolve(where.cwd, asked));
+  const project = projectOf(folder);
+  return stateDir(project === undefined ? otherwise(folder) : join(project, FOLDER));
+}
+
+/** For a look at what is there. */
 export function existingState(where: Where): StateDir {
-  const { cwd } = where;
-  const asked = askedState(where);
-  const found = asked === undefined ? nearest(cwd) : resolve(cwd, asked);
-  if (found === undefined)
-    throw new UserError("STATE_MISSING", `There is no ${FOLDER} directory in ${cwd} or above it`);
-  const state = stateDir(found);
-  if (!isThere(state)) throw new UserError("STATE_MISSING", `${found} has no runs in it`);
-  return state;
+  const state = stateHere(where);
+  if (isThere(state)) return state;
+  throw new UserError("STATE_MISSING", `There are no runs yet in ${state.root}`);
 }
 
 /** A directory that cannot be looked into is another matter than one with nothing in it. */
@@ -75,19 +80,17 @@ function isThere({ root, database }: StateDir): boolean {
   }
 }
 
-/** Private, because logs and plans may hold what is nobody else's business. */
+/** Private, because logs and plans may hold secrets. Where it is ours to fill it ignores itself, so that no checkout takes it in. */
 export function makeStateDir({ root }: StateDir): void {
   try {
-    mkdirSync(root, { recursive: true, mode: 0o700 });
+    const isNew = mkdirSync(root, { recursive: true, mode: 0o700 }) !== undefined;
+    if (isNew || basename(root) === FOLDER) ignoreItself(root);
   } catch (error) {
     throw new UserError("STATE_UNUSABLE", `${root} cannot be made: ${(error as Error).message}`, { cause: error });
   }
 }
 
-function nearest(from: string): string | undefined {
-  for (let folder = from; ; folder = dirname(folder)) {
-    const candidate = join(folder, FOLDER);
-    if (existsSync(candidate)) return candidate;
-    if (dirname(folder) === folder) return undefined;
-  }
+function ignoreItself(root: string): void {
+  const file = join(root, ".gitignore");
+  if (!existsSync(file)) writeFileSync(file, "*\n");
 }

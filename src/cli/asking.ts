@@ -4,6 +4,7 @@ import { type Answer, ask, type Wish } from "../app/requests.ts";
 import { neutralize } from "../views/text.ts";
 import type { Printed } from "../wire/replies/output.ts";
 import type { Run } from "./command.ts";
+import { rootMeant } from "./printed.ts";
 
 type Words = Readonly<Record<Answer["answer"], (subject: string) => string>>;
 
@@ -32,7 +33,8 @@ const WORDS: Readonly<Record<Wish["kind"], Words>> = {
 /** The command that asks for `kind`. */
 export const asking =
   (kind: Wish["kind"]): Run =>
-  async (input, { terminal, env, cwd }) => {
+  async (input, context) => {
+    const { terminal, env, cwd } = context;
     const [task] = input.arguments;
     const wish = { kind, run: input.text("run"), task, why: input.text("why") };
     const { answer, run, scheduler } = await ask(wish, { flag: input.text("state"), env, cwd });
@@ -45,6 +47,7 @@ export const asking =
     }
     const subject = task === undefined ? `run ${id}` : `task ${task} of run ${id}`;
     terminal.out(`${WORDS[kind][answer](subject)}\n`);
-    if (answer === "kept") terminal.err(`Resume it with: rota run ${neutralize(file)} --resume\n`);
+    const command = context.commandsTo({ root: rootMeant(kind, input, context) });
+    if (answer === "kept") terminal.err(`Resume it with: ${neutralize(command(["run", file, "--resume"]))}\n`);
     return 0;
   };

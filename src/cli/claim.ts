@@ -7,10 +7,11 @@ import { UserError } from "../domain/errors.ts";
 import type { Priority } from "../domain/spec.ts";
 import { millis } from "../domain/time.ts";
 import { grantEnv, grantText } from "../views/grant.ts";
+import type { CommandWriter } from "../views/next.ts";
 import { neutralizeLines } from "../views/text.ts";
 import type { Grant } from "../wire/answers.ts";
 import type { Context, Input, Run } from "./command.ts";
-import { type Called, callDaemon, given } from "./daemon.ts";
+import { type Called, callDaemon, given, reachOf } from "./daemon.ts";
 import { EXIT_NOTHING } from "./exit.ts";
 import { sessionOf } from "./session-named.ts";
 import { themeOf } from "./theme.ts";
@@ -32,7 +33,7 @@ export const run: Run = async (input, context) => {
   // A key that was used before has the same answer, but nobody should begin on what has ended since.
   if (grant.ttl_ms === 0) throw new UserError("LEASE_LOST", `Claim ${fence} of ${task} in run ${of} is over`);
   keepLease(root, { session, run: of, task, fence, token, deadline });
-  show(grant, session, input, context);
+  show(grant, session, input, { ...context, command: context.commandsTo(reachOf(input, context, root)) });
   return 0;
 };
 
@@ -52,14 +53,19 @@ async function ask({ client }: Called, session: string, input: Input): Promise<G
   return within((waitMs) => client.claim({ ...request, waitMs }), wait);
 }
 
-function show(grant: Grant, session: string, input: Input, context: Context): void {
-  const { terminal } = context;
+function show(
+  grant: Grant,
+  session: string,
+  input: Input,
+  context: Context & { readonly command: CommandWriter },
+): void {
+  const { terminal, command } = context;
   if (input.flag("json")) return terminal.out(`${JSON.stringify(grant)}\n`);
   if (input.flag("env")) {
     const lines = grantEnv(grant, session);
     // For a shell every byte counts; on a screen none may act.
     return terminal.out(terminal.interactive ? neutralizeLines(lines) : lines);
   }
-  const lines = grantText(grant, { columns: terminal.columns, now: currentTime() }, themeOf(context));
+  const lines = grantText(grant, { columns: terminal.columns, now: currentTime(), command }, themeOf(context));
   terminal.out(lines.map((line) => `${line}\n`).join(""));
 }

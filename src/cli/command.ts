@@ -1,5 +1,6 @@
 /** What a command is: described once, for parsing, help, completion and the reference page alike. */
 import type { Millis } from "../domain/time.ts";
+import type { CommandWriter } from "../views/next.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ArgumentSpec {
@@ -34,7 +35,7 @@ export const SHARED_OPTIONS = {
     kind: "text",
     value: "DIR",
     describe: "The state directory",
-    fallback: "$ROTA_STATE, else the nearest .rota",
+    fallback: "$ROTA_STATE, else .rota at the root of the project",
     completes: "folder",
   },
   json: { kind: "flag", describe: "Print JSON, for programs" },
@@ -85,9 +86,24 @@ export interface Input {
 /** Does the command, and returns the exit code. Throws a `UserError` for what the user can put right. */
 export type Run = (input: Input, context: Context) => Promise<number>;
 
-export interface Context {
+export interface Surroundings {
   readonly terminal: Terminal;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute. */
   readonly cwd: string;
+  /** What a person types to start this program; `rota` when absent. */
+  readonly program?: () => string;
+}
+
+/** What a printed command has to reach. */
+export interface Reach {
+  /** The state directory. */
+  readonly root: string;
+  /** The daemon's socket, where one was named. */
+  readonly socket?: string | undefined;
+}
+
+export interface Context extends Surroundings {
+  /** Every command that is printed is written by what this gives: it works as it stands, from this directory. */
+  readonly commandsTo: (reach: Reach) => CommandWriter;
 }

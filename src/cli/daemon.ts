@@ -1,16 +1,27 @@
 /** The daemon that a command talks to: where it is, and in whose name. */
 import { resolve } from "node:path";
-import { askedState, stateToServe } from "../app/state.ts";
+import { askedState, stateHere, stateToSubmit } from "../app/state.ts";
 import { userName } from "../app/user.ts";
 import type { Client } from "../wire/client.ts";
-import type { Context, Input } from "./command.ts";
+import type { Context, Input, Reach, Surroundings } from "./command.ts";
 
 /** A socket that is named comes before that of the state directory. */
-export function placeOf(input: Input, { env, cwd }: Context): { readonly socket: string } | { readonly state: string } {
+export function placeOf(
+  input: Input,
+  { env, cwd }: Surroundings,
+  plan?: string,
+): { readonly socket: string } | { readonly state: string } {
   const socket = input.text("socket") ?? env["ROTA_SOCKET"];
   if (socket !== undefined && socket !== "") return { socket: resolve(cwd, socket) };
-  return { state: stateToServe({ flag: input.text("state"), env, cwd }).root };
+  const where = { flag: input.text("state"), env, cwd };
+  return { state: (plan === undefined ? stateHere(where) : stateToSubmit(where, plan)).root };
 }
+
+/** What commands that are printed have to reach, once the state directory is known. */
+export const reachOf = (input: Input, { env }: Surroundings, root: string): Reach => ({
+  root,
+  socket: input.text("socket") || env["ROTA_SOCKET"] || undefined,
+});
 
 export interface Called extends AsyncDisposable {
   readonly client: Client;
@@ -18,10 +29,10 @@ export interface Called extends AsyncDisposable {
   readonly root: () => Promise<string>;
 }
 
-/** Nothing is sent yet: the first call says when nobody is there. */
-export async function callDaemon(input: Input, context: Context): Promise<Called> {
+/** Nothing is sent yet: the first call says when nobody is there. For a plan: that of the plan's project. */
+export async function callDaemon(input: Input, context: Context, plan?: string): Promise<Called> {
   const { connect } = await import("../wire/client.ts");
-  const place = placeOf(input, context);
+  const place = placeOf(input, context, plan);
   const client = connect(place, { by: userName(context.env) });
   return {
     client,

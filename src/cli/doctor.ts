@@ -7,13 +7,18 @@ import { type Line, paintAll, quiet, strong, type Toned, table, toned } from "..
 import { plural } from "../views/moment.ts";
 import type { Printed } from "../wire/replies/output.ts";
 import type { Context, Input, Run } from "./command.ts";
+import { rootMeant, withCommands } from "./printed.ts";
 import { themeOf } from "./theme.ts";
 
 const EXIT_PROBLEM = 1;
 
 export const run: Run = async (input, context) => {
   const { terminal, env } = context;
-  const findings = await Array.fromAsync(diagnose(stateIfAny(input, context), env));
+  const command = context.commandsTo({ root: rootMeant("doctor", input, context) });
+  const found = await Array.fromAsync(diagnose(stateIfAny(input, context), env));
+  const findings = found.map((each) =>
+    each.hint === undefined ? each : { ...each, hint: withCommands(each.hint, command) },
+  );
   const problems = findings.filter(({ health }) => health === "problem").length;
   const code = problems === 0 ? 0 : EXIT_PROBLEM;
   if (input.flag("json")) {

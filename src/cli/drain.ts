@@ -5,10 +5,10 @@ import { formatDuration, millis } from "../domain/time.ts";
 import { remainingText } from "../views/workers.ts";
 import { WAIT_MAX } from "../wire/messages.ts";
 import type { Run } from "./command.ts";
-import { callDaemon, given } from "./daemon.ts";
+import { callDaemon, given, reachOf } from "./daemon.ts";
 import { EXIT_NOTHING } from "./exit.ts";
 import { say, sentence } from "./say.ts";
-import { scopeOf, scopeWords } from "./scope.ts";
+import { scopeArguments, scopeOf, scopeWords } from "./scope.ts";
 import { themeOf } from "./theme.ts";
 
 export const run: Run = async (input, context) => {
@@ -18,10 +18,13 @@ export const run: Run = async (input, context) => {
     throw new UserError("USAGE", `--wait can be ${formatDuration(millis(WAIT_MAX))} at most`);
   }
   await using called = await callDaemon(input, context);
+  const command = context.commandsTo(reachOf(input, context, await called.root()));
   const drained = await called.client.drain({ ...scope, ...given({ waitMs: wait }) });
   say<"drain">(input, context, drained, () =>
     drained.drained
-      ? sentence(`Drained: ${scopeWords(scope)}. It stays on hold until it is let go with \`rota resume\`.`)
+      ? sentence(
+          `Drained ${scopeWords(scope)}. Nothing new starts there until you run: ${command(["resume", ...scopeArguments(scope)])}`,
+        )
       : remainingText(drained.remaining, { columns: context.terminal.columns }, themeOf(context)),
   );
   return drained.drained ? 0 : EXIT_NOTHING;

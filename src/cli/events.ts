@@ -15,7 +15,7 @@ const PAGE = 2_000;
 export const run: Run = async (input, context) => {
   const { terminal, env, cwd } = context;
   await using reader = openReader({ flag: input.text("state"), env, cwd });
-  await sayUnrecovered(reader, terminal);
+  await sayUnrecovered(reader, input, context);
   const asked = await whatIsAsked(reader, input.text("run"), input.text("task"));
   const theme = themeOf(context);
   const runs = new RunBook(reader);

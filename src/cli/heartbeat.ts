@@ -43,5 +43,5 @@ export const run: Run = async (input, context) => {
   // Whoever reports the end takes the file away.
   const isHeld = (): boolean => kept === undefined || isKept(root, kept);
   const end = await sending(root, found, () => renewing({ every, renew, isHeld, deadline }), input);
-  return end === "told-to-stop" && last !== undefined ? sayRenewed(last, input, context) : 0;
+  return end === "told-to-stop" && last !== undefined ? sayRenewed(last, input, context, root) : 0;
 };

@@ -1,7 +1,7 @@
 /** What `pause` and `resume` share: a daemon is asked; where no scheduler works at all, it is written down for the next one. */
 
 import { existsSync } from "node:fs";
-import { stateToServe } from "../app/state.ts";
+import { stateHere } from "../app/state.ts";
 import { userName } from "../app/user.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Asked } from "../domain/task.ts";
@@ -29,7 +29,7 @@ export async function askOrWrite<T>(
     const { env, cwd } = context;
     const where = { flag: input.text("state"), env, cwd };
     // Where nothing was ever kept, there is nothing to put on hold.
-    if (!existsSync(stateToServe(where).database)) throw error;
+    if (!existsSync(stateHere(where).database)) throw error;
     const by = userName(env);
     const asked = request.why === undefined ? { by } : { by, why: request.why };
     return { answer: await write(asked, where), scheduler: false };

@@ -1,11 +1,12 @@
 /** `rota init`: writes a plan that runs as it is and says what could be changed in it. */
 import { writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import { stateOfPlan } from "../app/state.ts";
 import { UserError } from "../domain/errors.ts";
 import { neutralize } from "../views/text.ts";
 import type { Run } from "./command.ts";
 
-export const run: Run = async (input, { cwd, terminal }) => {
+export const run: Run = async (input, { cwd, env, terminal, commandsTo }) => {
   const file = resolve(cwd, input.arguments[0] ?? "plan.yaml");
   const name = relative(cwd, file);
   try {
@@ -19,7 +20,8 @@ export const run: Run = async (input, { cwd, terminal }) => {
       cause: error,
     });
   }
-  terminal.out(`${neutralize(`Wrote ${name}. Run it with \`rota run ${name}\`.`)}\n`);
+  const command = commandsTo({ root: stateOfPlan({ flag: undefined, env, cwd }, file).root })(["run", name]);
+  terminal.out(`${neutralize(`Wrote ${name}. Run it with: ${command}`)}\n`);
   return 0;
 };
 

@@ -12,9 +12,10 @@ import { LineCleaner, readOn, tailStart } from "./log-bytes.ts";
 import type { Terminal } from "./terminal.ts";
 import { sayUnrecovered } from "./unrecovered.ts";
 
-export const run: Run = async (input, { terminal, env, cwd }) => {
+export const run: Run = async (input, context) => {
+  const { terminal, env, cwd } = context;
   await using reader = openReader({ flag: input.text("state"), env, cwd });
-  await sayUnrecovered(reader, terminal);
+  await sayUnrecovered(reader, input, context);
   const seen = await reader.store.lastSeq();
   const found = await loadRun(reader, await findRun(reader, input.text("run")));
   const task = mustFindTask(found, input.arguments[0] as string);

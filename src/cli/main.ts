@@ -16,9 +16,14 @@ async function start(): Promise<void> {
   if ((only === "--version" || only === "-V") && more.length === 0) return sayVersion();
   quietSqlite();
   keepCompiled(process.env);
-  const { runProgram, systemTerminal } = await program();
+  const { called, runProgram, systemTerminal } = await program();
   const terminal = systemTerminal(process.env);
-  const code = await runProgram(process.argv.slice(2), { terminal, env: process.env, cwd: process.cwd() });
+  const code = await runProgram(process.argv.slice(2), {
+    terminal,
+    env: process.env,
+    cwd: process.cwd(),
+    program: () => called(process.argv[1], process.env["PATH"]),
+  });
   await terminal.flush();
   // Not left to itself: a watcher or a timer that a command forgot must not keep the prompt away.
   process.exit(code);

@@ -1,24 +1,28 @@
 /** From what was typed to an exit code. Everything that goes wrong on the way is said here, in one form. */
 import { UserError } from "../domain/errors.ts";
-import type { CommandSpec, Context } from "./command.ts";
-import { parseCommandLine } from "./parse.ts";
+import type { CommandSpec, Context, Surroundings } from "./command.ts";
+import { type CommandLine, parseCommandLine } from "./parse.ts";
+import { commandsTo, filledIn, rootMeant, withCommands } from "./printed.ts";
 
+export { called } from "./called.ts";
 export { systemTerminal } from "./terminal.ts";
 
 /** The program met a fault of its own: what BSD's sysexits call EX_SOFTWARE. */
 const EXIT_BUG = 70;
 
-export async function runProgram(args: readonly string[], context: Context): Promise<number> {
+export async function runProgram(args: readonly string[], around: Surroundings): Promise<number> {
+  const { COMMANDS } = await import("./commands.ts");
+  const context = { ...around, commandsTo: commandsTo(COMMANDS, around) };
+  let line: CommandLine | undefined;
   try {
-    const { COMMANDS } = await import("./commands.ts");
-    return await obey(args, COMMANDS, context);
+    line = parseCommandLine(args, COMMANDS);
+    return await obey(line, COMMANDS, context);
   } catch (error) {
-    return await report(whatWentWrong(error), context);
+    return await report(whatWentWrong(error), context, line);
   }
 }
 
-async function obey(args: readonly string[], commands: readonly CommandSpec[], context: Context): Promise<number> {
-  const line = parseCommandLine(args, commands);
+async function obey(line: CommandLine, commands: readonly CommandSpec[], context: Context): Promise<number> {
   switch (line.kind) {
     case "version": {
       const { version } = await import("./version.ts");
@@ -52,16 +56,28 @@ function whatWentWrong(error: unknown): unknown {
 }
 
 /** `CODE: message (hint)` for what the user can put right, one line for what only we can. */
-async function report(error: unknown, { terminal, env }: Context): Promise<number> {
+async function report(error: unknown, context: Context, line: CommandLine | undefined): Promise<number> {
+  const { terminal, env } = context;
   // Messages quote plans, paths and arguments, which may hold anything.
   const { neutralizeLines: printable } = await import("../views/text.ts");
   if (error instanceof UserError) {
     const message = printable(error.message);
-    terminal.err(`${error.code}: ${message}${message.includes("\n") ? "\n" : " "}(${printable(error.hint)})\n`);
+    terminal.err(
+      `${error.code}: ${message}${message.includes("\n") ? "\n" : " "}(${printable(hintOf(error, context, line))})\n`,
+    );
     return error.exitCode;
   }
   const message = error instanceof Error ? error.message : String(error);
   terminal.err(`rota: internal error: ${printable(message)} (please report it; ROTA_DEBUG=1 shows where)\n`);
   if (env["ROTA_DEBUG"] === "1" && error instanceof Error) terminal.err(`${printable(error.stack ?? "")}\n`);
   return EXIT_BUG;
+}
+
+/** Its commands reach what the command that failed was about. */
+function hintOf({ hint }: UserError, context: Context, line: CommandLine | undefined): string {
+  if (line?.kind !== "command") return withCommands(hint, context.commandsTo({ root: "" }));
+  const { command, input } = line;
+  const root = rootMeant(command.name, input, context);
+  const socket = input.text("socket") || context.env["ROTA_SOCKET"] || undefined;
+  return withCommands(hint, context.commandsTo({ root, socket }), filledIn(command, input));
 }

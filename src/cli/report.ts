@@ -4,11 +4,12 @@ import { patiently } from "../app/patience.ts";
 import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";
 import { timeOfDay } from "../views/moment.ts";
+import type { CommandWriter } from "../views/next.ts";
 import { momentOf } from "../views/workers.ts";
 import type { LeaseReply, Settled } from "../wire/answers.ts";
 import type { Client } from "../wire/client.ts";
 import type { Context, Input, Run } from "./command.ts";
-import { callDaemon } from "./daemon.ts";
+import { callDaemon, reachOf } from "./daemon.ts";
 import { EXIT_NOTHING } from "./exit.ts";
 import { type FoundLease, leaseOf, type Proof } from "./lease.ts";
 import { say, sentence } from "./say.ts";
@@ -25,7 +26,7 @@ export const renewingWith =
     const root = await called.root();
     const reply = await sending(root, found, () => send(called.client, found.proof, input), input);
     if (found.kept !== undefined) renewKept(root, { ...found.kept, deadline: reply.deadline });
-    return sayRenewed(reply, input, context);
+    return sayRenewed(reply, input, context, root);
   };
 
 /** A report that ends the lease. */
@@ -57,21 +58,21 @@ export async function sending<T>(
   }
 }
 
-export function sayRenewed(reply: LeaseReply, input: Input, context: Context): number {
+export function sayRenewed(reply: LeaseReply, input: Input, context: Context, root: string): number {
   const { deadline, stop } = reply;
   const clock = (at: string): string => timeOfDay(momentOf(at), themeOf(context).timeZone);
   say<"start" | "heartbeat" | "progress">(input, context, reply, () =>
-    sentence(renewedWords(reply, clock(stop?.by ?? deadline))),
+    sentence(renewedWords(reply, clock(stop?.by ?? deadline), context.commandsTo(reachOf(input, context, root)))),
   );
   return stop === undefined ? 0 : EXIT_NOTHING;
 }
 
-function renewedWords({ task, stop }: LeaseReply, until: string): string {
+function renewedWords({ task, stop }: LeaseReply, until: string, command: CommandWriter): string {
   if (stop === undefined) return `${task} is yours until ${until}.`;
   if (stop.by !== undefined)
-    return `Stop working on ${task}: its time is up. Before ${until}, report with: rota complete ${task}, or rota fail ${task} --kind timeout`;
+    return `Stop working on ${task}: its time is up. Before ${until}, report with: ${command(["complete", task])}, or ${command(["fail", task, "--kind", "timeout"])}`;
   const why = stop.why === undefined ? "" : `: ${stop.why}`;
-  return `Stop working on ${task} (${stop.kind}${why}), then report with: rota fail ${task} --kind cancelled`;
+  return `Stop working on ${task} (${stop.kind}${why}), then report with: ${command(["fail", task, "--kind", "cancelled"])}`;
 }
 
 function settledWords({ task, run, state, repeated }: Settled): string {

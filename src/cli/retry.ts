@@ -68,7 +68,7 @@ async function retryHere({ state, row, again }: Meant, input: Input, context: Co
   await using scheduler = await openScheduler({ config: values, state, executor, command });
   const since = scheduler.clock.now();
   const begin = (): Promise<RunState> => retryRun(scheduler, row, again);
-  const retried = await beginning(scheduler, context, begin, (begun) => begun);
+  const retried = await beginning(scheduler, context, state, begin, (begun) => begun);
   const opened = { run: retried, how: "submitted" } as const;
   return await goOn({ scheduler, state, opened, context, json: input.flag("json"), config: values, since });
 }

@@ -21,6 +21,7 @@ export function showReport(
   { opened, context, json, scheduler, state }: GoOn,
   course: Course,
   interrupted: boolean,
+  older: boolean,
 ): void {
   const { run } = opened;
   const { terminal } = context;
@@ -37,10 +38,12 @@ export function showReport(
   const report = reportOf({
     ...facts,
     course,
+    older,
     logOf: log,
     tailOf: (task, attempt) => logTail(log(task, attempt), TAIL_LINES),
   });
-  const lines = reportText(report, { columns: terminal.columns }, themeOf(context));
+  const command = context.commandsTo({ root: state.root });
+  const lines = reportText(report, { columns: terminal.columns, command }, themeOf(context));
   terminal.out(lines.map((line) => `${line}\n`).join(""));
 }
 

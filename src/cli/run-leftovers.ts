@@ -1,15 +1,16 @@
 /** What a dead scheduler left running of other runs is ended before a run begins. Whoever begins it is told, and how to go on with them. */
 import type { Scheduler } from "../app/scheduler.ts";
+import type { StateDir } from "../app/state.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import { plural } from "../views/moment.ts";
-import { shellWord } from "../views/next.ts";
 import { neutralize } from "../views/text.ts";
 import type { Context } from "./command.ts";
 
 /** Begins a run, and says what was ended for it. */
 export async function beginning<T>(
   { engine, store }: Scheduler,
-  { terminal }: Context,
+  { terminal, commandsTo }: Context,
+  { root }: StateDir,
   begin: () => Promise<T>,
   runOf: (begun: T) => Run,
 ): Promise<T> {
@@ -27,7 +28,7 @@ export async function beginning<T>(
     if (count === undefined) continue;
     terminal.err(
       `Run ${manifest.id} had lost its scheduler. What still ran of it was ended (${plural(count, "task")}). ` +
-        `Go on with it: rota run ${neutralize(shellWord(manifest.file))} --resume\n`,
+        `Go on with it: ${neutralize(commandsTo({ root })(["run", manifest.file, "--resume"]))}\n`,
     );
   }
   return begun;

@@ -33,7 +33,8 @@ export async function goOn(work: GoOn): Promise<number> {
     display.close();
   }
   const interrupted = interrupts.count > 0 && run.status.state === "active";
-  showReport(work, course, interrupted);
+  const older = (await scheduler.store.runs("newest"))[0]?.no !== run.no;
+  showReport(work, course, interrupted, older);
   return interrupted ? EXIT.interrupted : exitCode(run);
 }
 

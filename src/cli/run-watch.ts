@@ -1,7 +1,7 @@
 /** Sees a run to its end while another process schedules it: shows what happens, reports, and gives the exit code of `rota run`. */
 import { explainBlockers } from "../app/explain-run.ts";
 import { logTail } from "../app/log-tail.ts";
-import { findRun, loadRun, openReader, type Reader } from "../app/reader.ts";
+import { findRun, isNewest, loadRun, openReader, type Reader } from "../app/reader.ts";
 import { changes } from "../app/watch.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
@@ -40,7 +40,7 @@ export async function seeToEnd({ id, root, context, json }: Watching): Promise<n
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
   try {
     if (!(await follow(reader, course, run, context, json, interrupted.signal))) {
-      terminal.err(`Run ${id} goes on. See it with: rota status ${id}\n`);
+      terminal.err(`Run ${id} goes on. See it with: ${context.commandsTo({ root })(["status", id])}\n`);
       return EXIT.interrupted;
     }
   } finally {
@@ -104,8 +104,8 @@ async function report(reader: Reader, run: Run, course: Course, context: Context
     const logOf = (task: TaskId, attempt: number): string => reader.state.log(run.manifest.id, task, attempt);
     const tailOf = (task: TaskId, attempt: number): readonly string[] => logTail(logOf(task, attempt), TAIL_LINES);
     const lines = reportText(
-      reportOf({ ...facts, course, served, logOf, tailOf }),
-      { columns: terminal.columns },
+      reportOf({ ...facts, course, served, older: !(await isNewest(reader, run)), logOf, tailOf }),
+      { columns: terminal.columns, command: context.commandsTo({ root: reader.state.root }) },
       themeOf(context),
     );
     terminal.out(lines.map((line) => `${line}\n`).join(""));

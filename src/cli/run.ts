@@ -24,7 +24,7 @@ export const run: RunCommand = async (input, context) => {
   await using scheduler = await openScheduler({ config, state, executor, command: `rota run ${file}` });
   const since = scheduler.clock.now();
   const open = (): Promise<Opened> => openRun(scheduler, loaded, input.flag("resume"));
-  const opened = await beginning(scheduler, context, open, ({ run: of }) => of);
+  const opened = await beginning(scheduler, context, state, open, ({ run: of }) => of);
   return await goOn({ scheduler, state, opened, context, json: input.flag("json"), config, since });
 };
 

@@ -22,6 +22,13 @@ export function scopeOf(input: Input): Scope {
   return given({ task, run, pool, why: input.text("why") });
 }
 
+/** How a command is told the same again. */
+export const scopeArguments = ({ task, run, pool }: Scope): readonly string[] => [
+  ...(task === undefined ? [] : [task]),
+  ...(run === undefined ? [] : ["--run", run]),
+  ...(pool === undefined ? [] : ["--pool", pool]),
+];
+
 /** What was asked for, in words. */
 export function scopeWords({ task, run, pool }: Scope): string {
   if (task !== undefined) return `task ${task}${run === undefined ? "" : ` of ${run}`}`;

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { loadConfig } from "../app/config.ts";
 import type { Daemon } from "../app/daemon/daemon.ts";
 import { SERVE } from "../app/owner.ts";
-import { type StateDir, stateToServe } from "../app/state.ts";
+import { type StateDir, stateHere } from "../app/state.ts";
 import type { Run } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
@@ -12,7 +12,7 @@ export const run: Run = async (input, context) => {
   const { env, cwd, terminal } = context;
   // Whoever reads that it serves may ask it to stop at that very moment, so it listens before it says so.
   const asked = askedToStop();
-  const state = stateToServe({ flag: input.text("state"), env, cwd });
+  const state = stateHere({ flag: input.text("state"), env, cwd });
   const workers = input.count("workers");
   const { values: config } = await loadConfig({ cwd, env, flags: workers === undefined ? {} : { workers } });
   const { openCrew } = await import("../app/crew.ts");

@@ -5,13 +5,14 @@ import type { Run as RunState } from "../domain/run.ts";
 import { type StatusView, statusJson, statusOf } from "../views/status.ts";
 import { statusText } from "../views/status-text.ts";
 import type { Context, Input, Run } from "./command.ts";
+import { reachOf } from "./daemon.ts";
 import { themeOf } from "./theme.ts";
 import { sayUnrecovered } from "./unrecovered.ts";
 
 export const run: Run = async (input, context) => {
   const { terminal, env, cwd } = context;
   await using reader = openReader({ flag: input.text("state"), env, cwd });
-  const notice = await sayUnrecovered(reader, terminal);
+  const notice = await sayUnrecovered(reader, input, context);
   const show = input.flag("all") ? allRuns : oneRun;
   terminal.out(await show(reader, input, context, notice));
   return 0;
@@ -27,8 +28,9 @@ async function allRuns(reader: Reader, input: Input, context: Context, notice: o
 
 async function oneRun(reader: Reader, input: Input, context: Context, notice: object): Promise<string> {
   const view = await viewOf(reader, input.arguments[0]);
+  const command = context.commandsTo(reachOf(input, context, reader.state.root));
   if (input.flag("json")) return `${JSON.stringify({ ...statusJson(view), ...notice })}\n`;
-  return joined(statusText(view, { columns: context.terminal.columns }, themeOf(context)));
+  return joined(statusText(view, { columns: context.terminal.columns, command }, themeOf(context)));
 }
 
 async function viewOf(reader: Reader, name: string | undefined): Promise<StatusView> {

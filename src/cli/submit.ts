@@ -9,7 +9,7 @@ import { say } from "./say.ts";
 export const run: Run = async (input, context) => {
   const file = resolve(context.cwd, input.arguments[0] as string);
   const text = await planText(file);
-  await using called = await callDaemon(input, context);
+  await using called = await callDaemon(input, context, file);
   const request = { text, file, directory: dirname(file), ...given({ key: input.text("key") }) };
   const submitted = await called.client.submit(request);
   const { run: id, tasks, repeated } = submitted;

@@ -10,7 +10,7 @@ export const run: Run = async (input, context) => {
   const { env, cwd } = context;
   const form = formOf(input);
   await using reader = openReader({ flag: input.text("state"), env, cwd });
-  const notice = await sayUnrecovered(reader, context.terminal);
+  const notice = await sayUnrecovered(reader, input, context);
   const row = await findRun(reader, input.arguments[0]);
   const found = await loadRun(reader, row);
   const events = await reader.store.events({ run: row.no });

@@ -4,13 +4,14 @@ import { findRun, isNewest, loadRun, mustFindTask, openReader } from "../app/rea
 import { leavesLog } from "../views/own-log.ts";
 import { whyJson, whyText } from "../views/why.ts";
 import type { Run } from "./command.ts";
+import { reachOf } from "./daemon.ts";
 import { themeOf } from "./theme.ts";
 import { sayUnrecovered } from "./unrecovered.ts";
 
 export const run: Run = async (input, context) => {
   const { terminal, env, cwd } = context;
   await using reader = openReader({ flag: input.text("state"), env, cwd });
-  const notice = await sayUnrecovered(reader, terminal);
+  const notice = await sayUnrecovered(reader, input, context);
   const found = await loadRun(reader, await findRun(reader, input.text("run")));
   const task = mustFindTask(found, input.arguments[0] as string);
   const explanation = await explainTask(reader, found, task);
@@ -20,6 +21,7 @@ export const run: Run = async (input, context) => {
     const options = {
       columns: terminal.columns,
       newest,
+      command: context.commandsTo(reachOf(input, context, reader.state.root)),
       leavesLog: (id: string) => leavesLog(mustFindTask(found, id)),
     };
     const lines = whyText(explanation, options, themeOf(context));

@@ -5,7 +5,7 @@ import { formatDuration, millis } from "../domain/time.ts";
 import type { Grant } from "../wire/replies/lease.ts";
 import { type Line, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
 import { timeOfDay } from "./moment.ts";
-import { commandLines, shellWord } from "./next.ts";
+import { type CommandWriter, commandLines, plainCommand, shellWord } from "./next.ts";
 import { neutralizeLines } from "./text.ts";
 import { momentOf } from "./workers.ts";
 
@@ -14,9 +14,10 @@ export type GrantView = Omit<Grant, "token" | "ttl_ms" | "labels">;
 
 export function grantText(
   grant: GrantView,
-  { columns, now }: { readonly columns: number; readonly now: Instant },
+  options: { readonly columns: number; readonly now: Instant; readonly command?: CommandWriter },
   theme: Theme,
 ): string[] {
+  const { columns, now, command = plainCommand } = options;
   const { task, run, attempt, priority, title } = grant;
   const head: Line = [...[toned("busy", "●"), " ", strong(task)], quiet(`  attempt ${attempt} · ${priority} · ${run}`)];
   const sections: Line[][] = [
@@ -24,10 +25,10 @@ export function grantText(
     workLines(grant),
     factLines(grant, now, columns, theme),
     commandLines([
-      [`rota heartbeat ${task}`, "keep it for longer"],
-      [`rota complete ${task} --summary TEXT`, "say that it is done"],
-      [`rota fail ${task} --message TEXT`, "say that it failed"],
-      [`rota release ${task}`, "hand it back undone"],
+      [command(["heartbeat", task]), "keep it for longer"],
+      [command(["complete", task, "--summary", "TEXT"]), "say that it is done"],
+      [command(["fail", task, "--message", "TEXT"]), "say that it failed"],
+      [command(["release", task]), "hand it back undone"],
     ]),
   ];
   // What is to be done is never cut.

@@ -4,7 +4,7 @@ import { describeOutcome } from "../domain/outcome.ts";
 import { formatDuration } from "../domain/time.ts";
 import { type Line, paintSections, quiet, strong, type Theme, type Tone, table, toned } from "./line.ts";
 import { grouped, percent, plural } from "./moment.ts";
-import { commandLines, shellWord } from "./next.ts";
+import { type CommandWriter, commandLines, plainCommand } from "./next.ts";
 import { FAILURES_MAX, type FailedReport, type Report, type ReportOutcome } from "./report.ts";
 import { countsLine, STATE_SIGNS } from "./sign.ts";
 import { lastShown } from "./text.ts";
@@ -14,7 +14,13 @@ const BLOCKERS_MAX = 10;
 /** Under this, speed-ups and critical paths are noise. */
 const WORTH_MEASURING_MS = 100;
 
-export function reportText(report: Report, { columns }: { readonly columns: number }, theme: Theme): string[] {
+export interface ReportOptions {
+  readonly columns: number;
+  readonly command?: CommandWriter;
+}
+
+export function reportText(report: Report, options: ReportOptions, theme: Theme): string[] {
+  const { columns, command = plainCommand } = options;
   const { failed } = report;
   const shown = failed.slice(0, FAILURES_MAX);
   const unshown = failed.length - shown.length;
@@ -23,7 +29,7 @@ export function reportText(report: Report, { columns }: { readonly columns: numb
     unshown > 0 ? [[STATE_SIGNS.failed, quiet(` and ${grouped(unshown)} more failed`)]] : [],
     blockerLines(report, columns),
     verdictLines(report, columns),
-    commandLines(nextCommands(report)),
+    commandLines(nextCommands(report, command)),
   ];
   return paintSections(sections, theme, columns);
 }
@@ -117,18 +123,20 @@ export const chain = (tasks: readonly string[]): string =>
     ? tasks.join(" → ")
     : `${tasks.slice(0, 2).join(" → ")} → … ${tasks.length - 4} … → ${tasks.slice(-2).join(" → ")}`;
 
-function nextCommands({ outcome, failed, blockers, file, served }: Report): [string, string][] {
+function nextCommands(report: Report, command: CommandWriter): [string, string][] {
+  const { run, newest, outcome, failed, blockers, file, served } = report;
+  const ofRun = (...words: string[]): string => command(words, newest ? undefined : run);
   const logged = failed.find(({ log }) => log !== undefined);
   const next: [string, string][] = [];
-  if (logged !== undefined) next.push([`rota logs ${logged.task}`, "everything it said"]);
+  if (logged !== undefined) next.push([ofRun("logs", logged.task), "everything it said"]);
   const gated = blockers.find(({ wait }) => wait.reason === "gate");
   const parked = blockers.find(({ wait }) => wait.reason === "parked");
   const other = blockers.find(({ wait }) => wait.reason === "no-match");
-  if (gated !== undefined) next.push([`rota approve ${gated.task}`, "open its gate"]);
-  if (parked !== undefined) next.push([`rota requeue ${parked.task}`, "try it again, at no cost"]);
-  if (other !== undefined) next.push([`rota why ${other.task}`, "what it asks for"]);
+  if (gated !== undefined) next.push([ofRun("approve", gated.task), "open its gate"]);
+  if (parked !== undefined) next.push([ofRun("requeue", parked.task), "try it again, at no cost"]);
+  if (other !== undefined) next.push([ofRun("why", other.task), "what it asks for"]);
   if ((outcome === "deadlock" || outcome === "interrupted") && !served)
-    next.push([`rota run ${shellWord(file)} --resume`, "then go on"]);
-  if (outcome === "failed" || outcome === "cancelled") next.push(["rota retry", "run again what did not succeed"]);
+    next.push([command(["run", file, "--resume"]), "then go on"]);
+  if (outcome === "failed" || outcome === "cancelled") next.push([ofRun("retry"), "run again what did not succeed"]);
   return next;
 }

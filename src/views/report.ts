@@ -17,6 +17,8 @@ export interface ReportInput extends SummaryInput {
   readonly course: Course;
   /** Somebody else schedules it, and goes on with it as soon as that is possible. */
   readonly served?: boolean;
+  /** It is not the run that commands mean when none is named. */
+  readonly older?: boolean;
   /** The last lines a failed task printed. */
   readonly tailOf: (task: TaskId, attempt: number) => readonly string[];
   readonly logOf: (task: TaskId, attempt: number) => string;
@@ -49,6 +51,8 @@ export interface Report {
   readonly durationMs: Millis;
   /** Whoever schedules it goes on by itself. */
   readonly served: boolean;
+  /** It is the run that commands mean when none is named. */
+  readonly newest: boolean;
   /** The run had begun before; durations, work and path are from when it was taken up again. */
   readonly resumed: boolean;
   /** What all attempts took, one after the other. */
@@ -90,6 +94,7 @@ export function reportOf(input: ReportInput): Report {
     attempts: attemptsOf(run),
     durationMs: durationOf(input),
     served: input.served === true,
+    newest: input.older !== true,
     resumed: sinceOf(input) > run.manifest.submittedAt,
     workMs: course.workMs,
     slowest: ended.sort((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_MAX),

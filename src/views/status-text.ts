@@ -19,7 +19,7 @@ import {
   toned,
 } from "./line.ts";
 import { age, grouped, percent, plural } from "./moment.ts";
-import { commandLines, shellWord } from "./next.ts";
+import { type CommandWriter, commandLines, plainCommand } from "./next.ts";
 import { countsLine, progressBar, STATE_SIGNS } from "./sign.ts";
 import type { RunState, SessionRow, StatusView } from "./status.ts";
 import { amount, REASON_TITLES, waitPhrase } from "./wait.ts";
@@ -34,7 +34,13 @@ const BAR_WIDTH_MAX = 60;
 /** Where there is less room, half a path would help nobody. */
 const LOG_COLUMNS_MIN = 100;
 
-export function statusText(view: StatusView, { columns }: { readonly columns: number }, theme: Theme): string[] {
+export interface StatusOptions {
+  readonly columns: number;
+  readonly command?: CommandWriter;
+}
+
+export function statusText(view: StatusView, options: StatusOptions, theme: Theme): string[] {
+  const { columns, command = plainCommand } = options;
   const sections = [
     headerOf(view, columns),
     pauseLines(view.paused, view.now, columns),
@@ -43,7 +49,7 @@ export function statusText(view: StatusView, { columns }: { readonly columns: nu
     waitingSection(view, columns),
     failedSection(view, columns),
     roomSection(view, columns),
-    nextSection(view),
+    nextSection(view, command),
   ];
   return paintSections(sections, theme, columns);
 }
@@ -169,9 +175,10 @@ function sessionWords(sessions: readonly SessionRow[]): string {
 }
 
 /** The few commands a person is likely to want. */
-function nextSection({ state, failed, waiting, run, newest, file, paused, wishes, owner }: StatusView): Line[] {
+function nextSection(view: StatusView, command: CommandWriter): Line[] {
+  const { state, failed, waiting, run, newest, file, paused, wishes, owner } = view;
   const next: [string, string][] = [];
-  const here = newest ? "" : ` --run ${run}`;
+  const ofRun = (...words: string[]): string => command(words, newest ? undefined : run);
   const first = (reason: WaitReason): TaskId | undefined =>
     waiting
       .find((group) => group.reason === reason)
@@ -180,21 +187,21 @@ function nextSection({ state, failed, waiting, run, newest, file, paused, wishes
   const gated = first("gate");
   const parked = first("parked");
   const stuck = first("no-match") ?? first("hazard") ?? first("resources") ?? first("needs");
-  if (logged !== undefined) next.push([`rota logs ${logged.task}${here}`, "what it said"]);
+  if (logged !== undefined) next.push([ofRun("logs", logged.task), "what it said"]);
   const [pause] = paused;
-  if (pause !== undefined) next.push([`rota resume${resumeWords(pause)}`, "let it go on"]);
-  if (gated !== undefined) next.push([`rota approve ${gated}${here}`, "open its gate"]);
-  if (parked !== undefined) next.push([`rota requeue ${parked}${here}`, "try it again"]);
+  if (pause !== undefined) next.push([command(["resume", ...resumeWords(pause)]), "let it go on"]);
+  if (gated !== undefined) next.push([ofRun("approve", gated), "open its gate"]);
+  if (parked !== undefined) next.push([ofRun("requeue", parked), "try it again"]);
   if (state === "interrupted" || (wishes.length > 0 && owner === undefined))
-    next.push([`rota run ${shellWord(file)} --resume`, "go on with it"]);
-  if (state === "failed" || state === "cancelled") next.push([`rota retry${here}`, "run again what did not succeed"]);
-  if (next.length === 0 && stuck !== undefined) next.push([`rota why ${stuck}${here}`, "what it waits for"]);
+    next.push([command(["run", file, "--resume"]), "go on with it"]);
+  if (state === "failed" || state === "cancelled") next.push([ofRun("retry"), "run again what did not succeed"]);
+  if (next.length === 0 && stuck !== undefined) next.push([ofRun("why", stuck), "what it waits for"]);
   return commandLines(next);
 }
 
 /** How what is on hold is named to be let go. */
-function resumeWords({ of, pool, run, task }: PauseReply): string {
-  if (of === "scheduler") return "";
-  if (of === "pool") return ` --pool ${shellWord(pool ?? "")}`;
-  return `${of === "task" ? ` ${task}` : ""} --run ${run}`;
+function resumeWords({ of, pool = "", run = "", task = "" }: PauseReply): readonly string[] {
+  if (of === "scheduler") return [];
+  if (of === "pool") return ["--pool", pool];
+  return [...(of === "task" ? [task] : []), "--run", run];
 }

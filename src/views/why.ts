@@ -8,7 +8,7 @@ import { unreachable } from "../std/invariant.ts";
 import type { WhyReply } from "../wire/replies/why.ts";
 import { type Line, lineWidth, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
 import { age, iso, plural, timeOfDay } from "./moment.ts";
-import { commandLines } from "./next.ts";
+import { type CommandWriter, commandLines, plainCommand } from "./next.ts";
 import { outcomeJson } from "./outcome.ts";
 import { STATE_SIGNS } from "./sign.ts";
 import { askedJson, askedWords } from "./system-events.ts";
@@ -22,16 +22,19 @@ export interface WhyOptions {
   readonly newest: boolean;
   /** Whether the task of that name has a log to look at. */
   readonly leavesLog: (task: string) => boolean;
+  readonly command?: CommandWriter;
 }
 
+type NextStep = readonly [words: readonly string[], purpose: string];
+
 export function whyText(explanation: Explanation, options: WhyOptions, theme: Theme): string[] {
-  const { columns, newest, leavesLog } = options;
+  const { columns, newest, leavesLog, command = plainCommand } = options;
   const { title, at } = explanation;
   const facts = factsOf(explanation, theme);
   const gates = explanation.gates.map((gate) => gateRow(gate, at));
   const next = commandLines(
-    nextCommands(explanation, leavesLog).map(([command, purpose]) => [
-      newest ? command : `${command}${runWords(command, explanation.run)}`,
+    nextSteps(explanation, leavesLog).map(([words, purpose]) => [
+      command(words, newest || OF_NO_RUN.has(words[0] ?? "") ? undefined : explanation.run),
       purpose,
     ]),
   );
@@ -46,13 +49,7 @@ export function whyText(explanation: Explanation, options: WhyOptions, theme: Th
 }
 
 /** What is asked of everything there is. */
-const OF_NO_RUN: ReadonlySet<string> = new Set(["rota workers", "rota doctor"]);
-
-/** How the command is told which run is meant. */
-function runWords(command: string, run: string): string {
-  if (OF_NO_RUN.has(command)) return "";
-  return command === "rota status" ? ` ${run}` : ` --run ${run}`;
-}
+const OF_NO_RUN: ReadonlySet<string> = new Set(["workers", "doctor"]);
 
 /** The answer is never cut: it goes on below itself. */
 function answerOf(explanation: Explanation, columns: number): Line[] {
@@ -244,55 +241,53 @@ function unblockWords({ at, from }: Unblock, now: Instant, { timeZone }: Theme):
   }
 }
 
-function nextCommands(explanation: Explanation, leavesLog: WhyOptions["leavesLog"]): [string, string][] {
+function nextSteps(explanation: Explanation, leavesLog: WhyOptions["leavesLog"]): NextStep[] {
   const { wait, state, task, roots, because } = explanation;
   const root = because?.at(-1) ?? roots?.first[0];
-  const logs = (of: string, purpose: string): [string, string][] =>
-    leavesLog(of) ? [[`rota logs ${of}`, purpose]] : [];
-  const follow = (of: string, purpose: string): [string, string][] =>
-    leavesLog(of) ? [[`rota logs ${of} -f`, purpose]] : [];
+  const logs = (of: string, purpose: string): NextStep[] => (leavesLog(of) ? [[["logs", of], purpose]] : []);
+  const follow = (of: string, purpose: string): NextStep[] => (leavesLog(of) ? [[["logs", of, "-f"], purpose]] : []);
   // What a person was asked for has been said already.
-  if (explanation.wishes !== undefined) return [["rota status", "how to go on with its run"]];
+  if (explanation.wishes !== undefined) return [[["status"], "how to go on with its run"]];
   switch (wait?.reason) {
     case "gate":
-      return [[`rota approve ${task}`, "open the gate"]];
+      return [[["approve", task], "open the gate"]];
     case "parked":
       return [
         ...logs(task, "what the last attempt said"),
-        [`rota requeue ${task}`, "try it again, at no cost"],
-        [`rota cancel ${task}`, "give it up"],
+        [["requeue", task], "try it again, at no cost"],
+        [["cancel", task], "give it up"],
       ];
     case "needs":
       if (root === undefined) return [];
       if (root.state === "running" && leavesLog(root.task)) return follow(root.task, "watch what it hangs on");
-      return [[`rota why ${root.task}`, "what it hangs on"]];
+      return [[["why", root.task], "what it hangs on"]];
     case "hazard":
       return follow(wait.holder.task, "watch who holds the files");
     case "offered":
-      return [["rota workers", "who is there"]];
+      return [[["workers"], "who is there"]];
     case "no-match":
-      if (wait.pool !== undefined) return [["rota workers", "who is there"]];
-      return [["rota doctor", "what this machine has"]];
+      if (wait.pool !== undefined) return [[["workers"], "who is there"]];
+      return [[["doctor"], "what this machine has"]];
     case "backing-off":
       return logs(task, "what the last attempt said");
     case "capacity":
-      return wait.workers === 0 ? [["rota status", "how to go on with the run"]] : [];
+      return wait.workers === 0 ? [[["status"], "how to go on with the run"]] : [];
     case "resources": {
       const holder = wait.short[0]?.holders.first[0];
       return holder === undefined ? [] : follow(holder.task, `watch who holds ${wait.short[0]?.name}`);
     }
     case "backpressure":
-      return [["rota status", "what the queue is full of"]];
+      return [[["status"], "what the queue is full of"]];
     case "breaker-open":
     case "rate-limited":
     case "paused":
       return [];
     case undefined:
-      if (state === "failed") return [...logs(task, "what it said"), ["rota retry", "run again what did not succeed"]];
+      if (state === "failed") return [...logs(task, "what it said"), [["retry"], "run again what did not succeed"]];
       if (state === "running" || state === "verifying") return follow(task, "watch it");
       if (root === undefined) return [];
       if (root.state === "failed" && leavesLog(root.task)) return logs(root.task, "what went wrong there");
-      return [[`rota why ${root.task}`, "what happened there"]];
+      return [[["why", root.task], "what happened there"]];
     default:
       return unreachable(wait);
   }

@@ -12,7 +12,13 @@ const MAIN = join(ROOT, "src/cli/main.ts");
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Nothing of the machine's own settings, so that a test says the same everywhere. */
-const PLAIN: Env = { PATH: process.env["PATH"], HOME: "/nonexistent", USER: "mo", TZ: "UTC", LANG: "C.UTF-8" };
+const PLAIN: Env = {
+  PATH: `${join(ROOT, "bin")}:${process.env["PATH"]}`,
+  HOME: "/nonexistent",
+  USER: "mo",
+  TZ: "UTC",
+  LANG: "C.UTF-8",
+};
 
 export interface Said {
   readonly code: number;

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const BIN = fileURLToPath(new URL("../../bin/rota", import.meta.url));
@@ -37,7 +37,8 @@ export function openPlace(): Place {
     const { ROTA_STATE: _, ...clean } = process.env;
     const child = spawn(BIN, [...args], {
       cwd: dir,
-      env: { ...clean, NO_COLOR: "1", ...env },
+      // As for a user who has it on the path: that is how commands are then printed.
+      env: { ...clean, NO_COLOR: "1", PATH: `${dirname(BIN)}:${clean["PATH"]}`, ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let out = "";

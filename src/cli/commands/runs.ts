@@ -32,7 +32,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     arguments: [],
     options: {
       workers,
-      state: { ...state, fallback: "$ROTA_STATE, else the nearest .rota, else .rota here" },
+      state,
       socket: {
         kind: "text",
         value: "PATH",

@@ -27,7 +27,10 @@ export const workers: OptionSpec = {
   describe: "How many tasks may run at once",
   fallback: "one per core",
 };
-export const stateOfPlan: OptionSpec = { ...state, fallback: "$ROTA_STATE, else .rota beside the plan" };
+export const stateOfPlan: OptionSpec = {
+  ...state,
+  fallback: "$ROTA_STATE, else .rota at the root of the plan's project",
+};
 export const jsonAtEnd: OptionSpec = { kind: "flag", describe: "Print one line of JSON at the end, for programs" };
 export const svg: OptionSpec = { kind: "flag", describe: "Draw it as an SVG picture" };
 export const html: OptionSpec = { kind: "flag", describe: "Draw it as a page of its own" };
