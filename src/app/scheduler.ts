@@ -39,6 +39,8 @@ export interface Scheduler extends AsyncDisposable {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly names: RunNames;
+  /** Begins nothing more, and leaves what runs to the next scheduler of this state directory. Returns how many attempts that are. */
+  leave(): Promise<number>;
 }
 
 export async function openScheduler(options: SchedulerOptions): Promise<Scheduler> {
@@ -94,6 +96,13 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     clock,
     secrets,
     names: new RunNames({ secrets, store, clock }),
+    async leave() {
+      engine.pause();
+      await engine.close();
+      // Where everything has ended and is saved, the executor ends as ever.
+      if (engine.live > 0) executor.leave?.();
+      return engine.live;
+    },
     async [Symbol.asyncDispose]() {
       bell.close();
       tenure[Symbol.dispose]();
