@@ -39,8 +39,6 @@ export interface Scheduler extends AsyncDisposable {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly names: RunNames;
-  /** Begins nothing more, and leaves what runs to the next scheduler of this state directory. Returns how many attempts that are. */
-  leave(): Promise<number>;
 }
 
 export async function openScheduler(options: SchedulerOptions): Promise<Scheduler> {
@@ -96,13 +94,6 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     clock,
     secrets,
     names: new RunNames({ secrets, store, clock }),
-    async leave() {
-      engine.pause();
-      await engine.close();
-      // Where everything has ended and is saved, the executor ends as ever.
-      if (engine.live > 0) executor.leave?.();
-      return engine.live;
-    },
     async [Symbol.asyncDispose]() {
       bell.close();
       tenure[Symbol.dispose]();
@@ -112,6 +103,15 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
       await store[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Begins nothing more, and leaves what runs to the next scheduler of the state directory. Returns how many attempts those are. */
+export async function leaveRunning({ engine, executor }: Pick<Scheduler, "engine" | "executor">): Promise<number> {
+  engine.pause();
+  await engine.close();
+  // Where everything has ended and is saved, the executor ends as ever.
+  if (engine.live > 0) executor.leave?.();
+  return engine.live;
 }
 
 const localWorkers = (count: number) => Array.from({ length: count }, (_, index) => workerId(`local/${index + 1}`));

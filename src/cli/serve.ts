@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { type Config, loadConfig } from "../app/config.ts";
 import type { Daemon } from "../app/daemon/daemon.ts";
 import { SERVE } from "../app/owner.ts";
+import { leaveRunning } from "../app/scheduler.ts";
 import { type StateDir, stateHere } from "../app/state.ts";
 import { formatDuration } from "../domain/time.ts";
 import { plural } from "../views/moment.ts";
@@ -55,7 +56,7 @@ type Leaving = Pick<Config, "leaseTtl" | "orphans"> & { readonly again: string }
 
 /** What runs is the next scheduler's, as after a crash. */
 async function leaveTasks(reason: string, { scheduler }: Daemon, terminal: Terminal, leaving: Leaving): Promise<void> {
-  const left = await scheduler.leave();
+  const left = await leaveRunning(scheduler);
   terminal.err(`${reason}: stopping.${left > 0 ? ` ${leftWords(left, leaving)}` : ""}\n`);
 }
 

@@ -23,7 +23,7 @@ export interface VerifierDeps {
 }
 
 /** Who holds the lease meanwhile. */
-export const VERIFIER = workerId("local/verify");
+const VERIFIER = workerId("local/verify");
 /** After so many runs of the command that were lost the work itself is done again. */
 const LOSSES_MAX = 3;
 
