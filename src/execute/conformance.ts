@@ -1,5 +1,5 @@
 /** What every executor promises, as tests. An implementation's own test file calls this and adds what is peculiar to it. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -175,6 +175,21 @@ export function executorConformance(open: (dir: string) => Executor | Promise<Ex
     test("nothing is adopted or swept where nothing was left", async () => {
       expect(await executor.adopt(shell(dir, "true"), undefined, watch)).toBeUndefined();
       expect(await executor.sweep()).toBe(0);
+    });
+
+    test("what is left runs on, is adopted by the next one, and ends there", async () => {
+      const [ready, go] = [join(dir, "ready"), join(dir, "go")];
+      const line = `touch ${ready}; while [ ! -e ${go} ]; do sleep 0.02; done; exit 5`;
+      start(line);
+      await exists(ready);
+      // Where attempts end with their process, there is nothing to leave.
+      if (executor.leave === undefined) return;
+      executor.leave();
+      await executor[Symbol.asyncDispose]();
+      executor = await open(join(dir, "state"));
+      const handle = await executor.adopt(shell(dir, line), watch.starts[0], told());
+      writeFileSync(go, "");
+      expect(await handle?.outcome).toMatchObject({ kind: "exit", code: 5 });
     });
 
     test("disposing stops what runs, and nothing is started afterwards", async () => {

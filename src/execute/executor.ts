@@ -67,7 +67,10 @@ export interface Handle {
   stop(reason: StopReason, grace: Millis): void;
 }
 
-/** Disposing of it stops what still runs (`shutdown`) and is done when nothing does; what is started afterwards ends so too. */
+/**
+ * Disposing of it stops what still runs (`shutdown`) and is done when nothing does, unless that was left; what is started afterwards
+ * ends so too.
+ */
 export interface Executor extends AsyncDisposable {
   /** The claim is durable. */
   start(attempt: Attempt, watch: Watch): Handle;
@@ -82,4 +85,9 @@ export interface Executor extends AsyncDisposable {
    * What is known of attempts that had ended when they were adopted is forgotten then, so this comes after that has been saved.
    */
   sweep(): Promise<number>;
+  /**
+   * Leaves what runs to a later scheduler, as if this one had been killed: nothing more is started here, and disposing stops nothing.
+   * What was told here may not be saved, so a later scheduler can ask for it again. Absent where attempts end with this process.
+   */
+  leave?(): void;
 }

@@ -144,6 +144,11 @@ class ProcessExecutor implements Executor {
     return left.length + stranded.length;
   }
 
+  /** Spawners that are not told goodbye go on, and remember how what they ran ended: also what was told here and perhaps not saved. */
+  leave(): void {
+    this.#disposed ??= Promise.resolve();
+  }
+
   /** Stops what still runs, and ends when it has, the spawners with it. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#disposed ??= this.#dispose();
