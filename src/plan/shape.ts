@@ -60,11 +60,15 @@ const retry = object(
     attempts: integer({ min: 1, max: 1_000 })
       .describe("Tries in all, the first included. Unless given 1, and 3 for what agents do.")
       .optional(),
-    backoff: duration().describe("The wait before the second try. 100ms unless given.").optional(),
-    factor: number({ min: 1, max: 1_000 })
-      .describe("By how much each wait is longer than the last. 2 unless given.")
+    backoff: duration()
+      .describe(
+        "The longest wait before the second try. Each wait is drawn at random between nothing and its longest, so that tasks which failed together do not come back together. 100ms unless given.",
+      )
       .optional(),
-    max: duration().describe("The longest wait. 30s unless given.").optional(),
+    factor: number({ min: 1, max: 1_000 })
+      .describe("By how much the longest wait grows with each try. 2 unless given.")
+      .optional(),
+    max: duration().describe("What no wait is longer than. 30s unless given.").optional(),
     on: list(integer({ min: 0, max: 255 }))
       .describe("Exit codes worth another try; empty means all.")
       .optional(),
