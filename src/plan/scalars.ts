@@ -54,9 +54,9 @@ export const duration = (min: Millis = millis(0)): Schema<Millis> =>
   });
 
 function withUnit(value: unknown): string {
-  if (!/^\d{1,9}$/.test(String(value)))
-    return "Write a number and a unit, such as 250ms, 90s, 5m or 1h30m; at most 366d.";
-  return `Add the unit: ${value}s, ${value}m, or ${value}ms.`;
+  const count = String(value);
+  if (!/^\d{1,9}$/.test(count)) return "Write a number and a unit, such as 250ms, 90s, 5m or 1h30m; at most 366d.";
+  return `Add the unit: ${count}s, ${count}m, or ${count}ms.`;
 }
 
 export const bytes: Schema<number> = text({
