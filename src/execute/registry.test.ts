@@ -18,7 +18,10 @@ function noting(name: string, heard: string[]): Executor {
       heard.push(`${name} starts for ${attempt.where.worker}`);
       return machine.start(attempt, watch);
     },
-    adopt: async (attempt) => void heard.push(`${name} adopts for ${attempt.where.worker}`) as undefined,
+    adopt: async (attempt) => {
+      heard.push(`${name} adopts for ${attempt.where.worker}`);
+      return undefined;
+    },
     sweep: async () => 2,
     leave: () => void heard.push(`${name} leaves`),
     [Symbol.asyncDispose]: async () => void heard.push(`${name} ends`),
