@@ -16,6 +16,7 @@ import { Chooser, type Seeker } from "./chooser.ts";
 import { Commons } from "./commons.ts";
 import { estimate } from "./estimates.ts";
 import { Fairness } from "./fairness.ts";
+import type { Keys } from "./keys.ts";
 import { type LanePolicy, Lanes } from "./lanes.ts";
 import type { Hazard } from "./locks.ts";
 import { bestSpot, canTake, type Node, type NodeSpec, type Spot } from "./nodes.ts";
@@ -58,6 +59,7 @@ export class Dispatcher extends RunBooks {
   readonly #fairness = new Fairness();
   readonly #commons: Commons;
   readonly #pool: string | undefined;
+  readonly keys: Pick<Keys, "holder">;
   readonly roster: Roster | undefined;
   /** Sessions for which alone some task is. */
   readonly owners = new Set<string>();
@@ -75,6 +77,7 @@ export class Dispatcher extends RunBooks {
     this.#pool = options.pool;
     this.roster = options.roster;
     this.#commons = options.commons ?? new Commons();
+    this.keys = this.#commons.keys;
     this.#site = new Site([{ name: "local", ...options }, ...(options.others ?? [])], this.#commons.shared);
     this.ready = new Waiting({
       queueOf: (no) => this.queueOf(no),
@@ -100,8 +103,7 @@ export class Dispatcher extends RunBooks {
       fairness: this.#fairness,
       reserved: this.#reserved,
       behind: this.ready.behind,
-      locks: this.#commons.locks,
-      breakers: this.#commons.breakers,
+      commons: this.#commons,
       site: this.#site,
       passed: ({ run }) => this.#commons.waits?.passed(run),
       setAside: (candidate) => this.#commons.waits?.setAside(candidate),
@@ -348,9 +350,11 @@ export class Dispatcher extends RunBooks {
     return this.#site.pots();
   }
 
-  #isHeldBack({ shape, lane }: Candidate, now: Instant): boolean {
+  #isHeldBack({ shape, lane, task }: Candidate, now: Instant): boolean {
     return (
-      this.defers(lane, now) || (shape.provider !== undefined && !this.#commons.breakers.admits(shape.provider, now))
+      this.defers(lane, now) ||
+      this.keys.holder(task) !== undefined ||
+      (shape.provider !== undefined && !this.#commons.breakers.admits(shape.provider, now))
     );
   }
 

@@ -11,6 +11,7 @@ import { World } from "../domain/world.ts";
 import { attemptOf } from "./attempt.ts";
 import { Desk } from "./desk.ts";
 import { Histories } from "./histories.ts";
+import { Keys } from "./keys.ts";
 import { Leases } from "./leases.ts";
 import { LocalWorkers } from "./local-workers.ts";
 import { Lookout } from "./lookout.ts";
@@ -69,7 +70,8 @@ export function assemble({ store, epoch, clock, secrets, executor, logOf, option
   const stopper = new Stopper({ leases, workers, grace });
   const desk = new Desk({ world, pools, leases, tokens, modeOf, ...(ack !== undefined && { ack }) });
   const lookout = new Lookout({ world, pools, workers, leases, signs, stopper, roll, modeOf, patience });
-  const verdicts = new Verdicts({ pools, reports, histories });
+  const keys = new Keys({ store, written: () => turns.durably(() => {}) });
+  const verdicts = new Verdicts({ pools, reports, histories, keys });
   const lookAhead = new LookAhead({ dispatcher: pools.local, policy, now: () => clock.now() });
   const rules: TurnRules = new TurnRules({
     world,
@@ -81,6 +83,7 @@ export function assemble({ store, epoch, clock, secrets, executor, logOf, option
     desk,
     lookout,
     verdicts,
+    keys,
     ttl,
     heartbeat,
     batchMax,
@@ -103,6 +106,7 @@ export function assemble({ store, epoch, clock, secrets, executor, logOf, option
     desk,
     lookout,
     verdicts,
+    keys,
     rules,
     turns,
   };
