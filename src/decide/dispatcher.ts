@@ -328,6 +328,10 @@ export class Dispatcher extends RunBooks {
     this.#site.nodes[0]?.dismiss(worker);
   }
 
+  nodeOf(worker: WorkerId): Node {
+    return this.#site.nodeOf(worker);
+  }
+
   get nodes(): readonly Node[] {
     return this.#site.nodes;
   }

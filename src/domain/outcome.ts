@@ -1,6 +1,7 @@
 /** How an attempt ended: a fact that a worker reports. What follows from it is decided elsewhere. */
 import type { RunId, TaskId } from "./ids.ts";
 import { type Millis, millis } from "./time.ts";
+import type { Usage } from "./usage.ts";
 
 /** One taxonomy for every worker, so that one policy table can rule on all of them. */
 export const FAILURE_KINDS = [
@@ -17,17 +18,12 @@ export const FAILURE_KINDS = [
   "cancelled",
   "verify",
   "budget",
+  "shortage",
 ] as const;
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 export const TIMEOUT_LIMITS = ["soft", "hard", "progress"] as const;
 export type TimeoutLimit = (typeof TIMEOUT_LIMITS)[number];
-
-/** What an attempt used. A figure nobody could measure is absent: unknown is not zero. */
-export interface Usage {
-  readonly cpuMs?: Millis;
-  readonly peakBytes?: number;
-}
 
 interface Ended {
   readonly durationMs: Millis;
@@ -77,8 +73,9 @@ export interface VerifyFailure extends Ended {
   readonly kind: "verify";
   readonly code: number | null;
 }
+/** `shortage`: the machine had too little left (processes, memory, files, disk) to begin; nothing of the task ran. */
 export interface OtherFailure extends Ended {
-  readonly kind: "lost" | "quota" | "auth" | "refused" | "shutdown" | "cancelled" | "budget";
+  readonly kind: "lost" | "quota" | "auth" | "refused" | "shutdown" | "cancelled" | "budget" | "shortage";
   readonly message?: string;
 }
 

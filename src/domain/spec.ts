@@ -1,5 +1,4 @@
 /** What a task is, as the plan says it: fixed from the moment it is submitted. */
-import { invariant } from "../std/invariant.ts";
 import type { TaskId } from "./ids.ts";
 import { hours, type Millis, millis, seconds } from "./time.ts";
 
@@ -118,12 +117,6 @@ export const SPEC_DEFAULTS = {
   timeout: TIMEOUT_DEFAULT,
   labels: {},
 } as const satisfies Partial<TaskSpec>;
-
-/** What is to be run. Words for an agent never come to where commands are run: a plan with such a task names a pool. */
-export function commandOf({ id, run }: TaskSpec): Command {
-  invariant(!("prompt" in run), `${id} is a command`);
-  return run;
-}
 
 export const poolOf = ({ pool }: TaskSpec): string => pool ?? LOCAL_POOL;
 

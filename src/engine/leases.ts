@@ -77,6 +77,11 @@ export class Leases {
     return this.#deps.world.sessions.get(lease.worker)?.profile.ttl ?? this.#deps.ttl;
   }
 
+  /** The holder says how it goes. */
+  note({ now, journal }: Turn, run: Run, task: Task, note: string): void {
+    journal.ofTask(run, task, { kind: "noted", note }, now);
+  }
+
   /** The holder is done with it, for better or worse. What ended well is verified first, where the task asks for that. */
   settle(turn: Turn, run: Run, task: Task, outcome: Outcome, notBefore = turn.now): void {
     const { status, spec } = task;

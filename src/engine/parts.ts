@@ -53,7 +53,8 @@ export function assemble({ store, epoch, clock, secrets, executor, logOf, option
   const reports = new SessionReports({ leases, signs, tokens });
   const workers = new LocalWorkers({
     executor,
-    attemptOf: (run, task) => attemptOf(run, task, logOf(run, task)),
+    attemptOf: (run, task) =>
+      attemptOf(run, task, { node: (worker) => pools.local.nodeOf(worker).name, log: logOf(run, task) }),
     leases,
     signs,
     now: () => clock.now(),

@@ -68,7 +68,7 @@ export class SessionReports {
       case "heartbeat":
         return this.#goOn(turn, proof);
       case "progress":
-        turn.journal.ofTask(run, task, { kind: "noted", note: word.note }, turn.now);
+        leases.note(turn, run, task, word.note);
         signs.progressed(task, turn.now);
         return this.#goOn(turn, proof);
       case "release":

@@ -8,8 +8,8 @@ export function outcomeJson(outcome: Outcome): OutcomeReply {
   const message = describeOutcome(outcome);
   const used = {
     duration_ms: durationMs,
-    ...(usage?.cpuMs !== undefined && { cpu_ms: usage.cpuMs }),
-    ...(usage?.peakBytes !== undefined && { peak_bytes: usage.peakBytes }),
+    ...(usage?.cpuMs !== undefined && { cpu_ms: usage.cpuMs.amount }),
+    ...(usage?.peakBytes !== undefined && { peak_bytes: usage.peakBytes.amount }),
   };
   switch (kind) {
     case "success":

@@ -33,6 +33,7 @@ const KINDS = {
   cancelled: ended,
   verify: { ...ended, code: nullable(integer()) },
   budget: ended,
+  shortage: ended,
 } as const satisfies Readonly<Record<"success" | (typeof FAILURE_KINDS)[number], Fields>>;
 
 export const OUTCOME = tagged("kind", KINDS);
