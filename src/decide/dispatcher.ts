@@ -60,6 +60,8 @@ export class Dispatcher extends RunBooks {
   readonly #commons: Commons;
   readonly #pool: string | undefined;
   readonly keys: Pick<Keys, "holder">;
+  readonly breakers: Pick<Breakers, "of" | "admits" | "recall">;
+  readonly nodes: readonly Node[];
   readonly roster: Roster | undefined;
   /** Sessions for which alone some task is. */
   readonly owners = new Set<string>();
@@ -78,7 +80,9 @@ export class Dispatcher extends RunBooks {
     this.roster = options.roster;
     this.#commons = options.commons ?? new Commons();
     this.keys = this.#commons.keys;
+    this.breakers = this.#commons.breakers;
     this.#site = new Site([{ name: "local", ...options }, ...(options.others ?? [])], this.#commons.shared);
+    this.nodes = this.#site.nodes;
     this.ready = new Waiting({
       queueOf: (no) => this.queueOf(no),
       rankOf: (run, task) => this.rank(run, task),
@@ -330,14 +334,6 @@ export class Dispatcher extends RunBooks {
 
   nodeOf(worker: WorkerId): Node {
     return this.#site.nodeOf(worker);
-  }
-
-  get nodes(): readonly Node[] {
-    return this.#site.nodes;
-  }
-
-  get breakers(): Pick<Breakers, "of" | "admits" | "recall"> {
-    return this.#commons.breakers;
   }
 
   /** For whom room is kept, and what that means for others. */
