@@ -4,6 +4,7 @@
  */
 import type { Excess, RateShortage, Shortage, Wait } from "../domain/explanation.ts";
 import type { WorkerId } from "../domain/ids.ts";
+import { isGateClosed } from "../domain/needs.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import type { Session } from "../domain/session.ts";
@@ -105,7 +106,7 @@ function stateReasons(question: Question, { paused, lastOutcome }: ExplainContex
   switch (status.state) {
     case "blocked": {
       const closed: readonly Reason[] =
-        spec.gate === undefined || task.approved ? [] : [{ reason: "gate", prompt: spec.gate }];
+        spec.gate === undefined || !isGateClosed(task) ? [] : [{ reason: "gate", prompt: spec.gate }];
       if (!isHeldBackByNeeds(task)) return closed;
       return [{ reason: "needs", blockers: some(unmetNeeds(run, task), (no) => glimpse(taskOf(run, no))) }, ...closed];
     }

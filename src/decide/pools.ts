@@ -60,7 +60,7 @@ export class Pools {
 
   /** The pools of sessions, by name. */
   *sessionPools(): Iterable<readonly [string, Dispatcher]> {
-    for (const entry of this.#lines) if (entry[0] !== LOCAL_POOL) yield entry;
+    for (const entry of this.#lines) if (entry[1].roster !== undefined) yield entry;
   }
 
   admit(run: Run, history: History, now?: Instant): void {
@@ -200,7 +200,7 @@ export class Pools {
 
   /** A pool in which nobody is and for which nobody has work is forgotten: names of pools may come and go for years. */
   #closeIfIdle(pool: string, line: Dispatcher): void {
-    if (pool !== LOCAL_POOL && line.roster?.size === 0 && line.isUnused) this.#lines.delete(pool);
+    if (line.roster?.size === 0 && line.isUnused) this.#lines.delete(pool);
   }
 
   #newLine(pool: string): Dispatcher {

@@ -118,6 +118,9 @@ export const SPEC_DEFAULTS = {
   labels: {},
 } as const satisfies Partial<TaskSpec>;
 
+/** Whether that is the name of a worker of the local pool: no session can have such a name. */
+export const isLocalWorker = (worker: string): boolean => worker.startsWith(`${LOCAL_POOL}/`);
+
 export const poolOf = ({ pool }: TaskSpec): string => pool ?? LOCAL_POOL;
 
 /** The spec without what equals its default: what the store keeps. */
