@@ -139,6 +139,7 @@ function dispatchReasons(question: Question): readonly Wait[] {
   return [
     ...backpressure(question),
     ...breakerOpen(question, shape),
+    ...sameKey(question),
     ...hazard(question),
     ...rateLimited(question, shape),
     ...shortOf(question, shape),
@@ -191,6 +192,13 @@ function breakerOpen({ dispatcher, now }: Question, { provider }: Shape): readon
   const breaker = dispatcher.breakers.of(provider);
   const until = breaker.state === "open" ? { until: breaker.until } : {};
   return [{ reason: "breaker-open", provider, failures: breaker.failures, ...until }];
+}
+
+function sameKey({ dispatcher, task }: Question): readonly Wait[] {
+  const key = task.spec.idempotencyKey;
+  const found = dispatcher.keys.holder(task);
+  if (key === undefined || found === undefined) return [];
+  return [{ reason: "same-key", key, run: found.run.manifest.id, holder: glimpse(found.task) }];
 }
 
 function hazard({ dispatcher, run, task, now }: Question): readonly Wait[] {

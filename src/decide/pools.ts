@@ -70,6 +70,7 @@ export class Pools {
     const lines = new Map<string, Dispatcher>();
     for (const pool of named) lines.set(pool, this.#open(pool));
     this.#linesOf.set(run.no, lines);
+    for (const task of run.tasks) this.#commons.keys.follow(run, task);
     for (const line of lines.values()) line.admit(run, history, now);
     this.#queued += queuedIn([run]);
     this.#waits.look(run);
@@ -97,10 +98,15 @@ export class Pools {
     }
     const pool = poolOf(task.spec);
     this.#lines.get(pool)?.observe(change);
+    if (this.#commons.keys.follow(run, task)) this.#wakeBehind(task, cause.at);
     const { reads, writes } = task.spec;
     if (reads.length + writes.length === 0 || !isHeld(from) || isHeld(to)) return;
     // In any other pool somebody may wait for the files.
     for (const [name, line] of this.#lines) if (name !== pool) line.ready.wakeBehind(task, cause.at);
+  }
+
+  #wakeBehind(holder: Task, now: Instant): void {
+    for (const line of this.#lines.values()) line.ready.wakeBehind(holder, now);
   }
 
   /** How many tasks wait, over all runs. */

@@ -30,6 +30,8 @@ export function expectedUnblock(
       const holder = findTask(run, wait.holder.task);
       return holder === undefined ? undefined : expectedEnd(holder, expectations(dispatcher, run)(holder), now);
     }
+    case "same-key":
+      return endOfKey(dispatcher, task, now);
     case "resources":
       return endOfShortage(dispatcher, run, task, now);
     case "capacity":
@@ -50,6 +52,11 @@ export function expectedUnblock(
     default:
       return unreachable(wait);
   }
+}
+
+function endOfKey(dispatcher: Dispatcher, task: Task, now: Instant): Unblock | undefined {
+  const holder = dispatcher.keys.holder(task);
+  return holder && expectedEnd(holder.task, expectations(dispatcher, holder.run)(holder.task), now);
 }
 
 interface End extends Unblock {

@@ -6,6 +6,7 @@ import { broken, invariant, unreachable } from "../std/invariant.ts";
 import { type Event, isSystemEvent, type RunEvent, type SystemEvent, type TaskEvent } from "./event.ts";
 import { NO_TOKEN } from "./lease.ts";
 import { isGateClosed, isMet } from "./needs.ts";
+import { isTaken } from "./outcome.ts";
 import { pausesOf, scopeKey } from "./pause.ts";
 import { type Run, taskOf } from "./run.ts";
 import { type Ended, type Held, isHeld, isTerminal, type Status, type Task, type Verifying } from "./task.ts";
@@ -129,7 +130,8 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
     case "stopping":
       return move(run, task, { ...mustBeHeld(task), stopping: event.reason }, changes, event);
     case "succeeded":
-      mustBeHeld(task);
+      if (!isTaken(event.outcome)) mustBeHeld(task);
+      else invariant(task.status.state === "ready", `${task.spec.id} takes a result while it waits`);
       task.expiries = 0;
       return end(run, task, { state: "succeeded", at: event.at, outcome: event.outcome }, changes, event);
     case "failed":

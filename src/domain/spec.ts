@@ -88,6 +88,8 @@ export interface TaskSpec {
   readonly verify?: Command;
   /** The task is stopped when its processes together use more memory than this, in bytes. */
   readonly memoryLimit?: number;
+  /** Done once over all runs of the store: another task with this key takes the result of the one that has succeeded with it. */
+  readonly idempotencyKey?: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 

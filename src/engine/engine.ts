@@ -95,11 +95,12 @@ export class Engine {
 
   /** Admits a run, whole or not at all. Kept once the run is durable, and with it what its key has led to. `by`: who called for it. */
   async submit(manifest: RunManifest, specs: readonly TaskSpec[], key?: string, by?: string): Promise<Run> {
-    const { histories, pools, rules, turns } = this.#parts;
+    const { histories, pools, rules, keys, turns } = this.#parts;
     const { pressure } = this.#deps.options;
     if (pressure !== undefined) refuseOverload(pools, specs, pressure);
     const history = await histories.of(manifest.name);
-    return turns.durably((turn) => {
+    await keys.recall(specs);
+    const admitted = turns.durably((turn) => {
       if (this.world.findRun(manifest.id) !== undefined) throw taken(manifest.id);
       const no = runNo(++this.#lastRun);
       const called = by === undefined ? {} : { by };
@@ -109,6 +110,10 @@ export class Engine {
       pools.admit(run, history);
       rules.watch(run);
       return run;
+    });
+    return admitted.catch((error: unknown) => {
+      keys.forget(specs);
+      throw error;
     });
   }
 

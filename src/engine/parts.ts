@@ -7,6 +7,7 @@ import type { Run } from "../domain/run.ts";
 import { World } from "../domain/world.ts";
 import { Desk } from "./desk.ts";
 import { Histories } from "./histories.ts";
+import { Keys } from "./keys.ts";
 import { batchFor, type EngineDeps } from "./options.ts";
 import { Recovery } from "./recovery.ts";
 import { Requests } from "./requests.ts";
@@ -44,7 +45,8 @@ export function assemble(deps: EngineDeps) {
   const { deadlines, leases, signs, workers, lookout, stopper } = work;
   const reports = new SessionReports({ leases, signs, tokens });
   const desk = new Desk({ world, pools, leases, tokens, modeOf, ...(ack !== undefined && { ack }) });
-  const verdicts = new Verdicts({ pools, reports, histories });
+  const keys = new Keys({ store, written: () => turns.durably(() => {}) });
+  const verdicts = new Verdicts({ pools, reports, histories, keys });
   const lookAhead = new LookAhead({ dispatcher: pools.local, policy, now: () => clock.now() });
   const rules: TurnRules = new TurnRules({
     world,
@@ -56,6 +58,7 @@ export function assemble(deps: EngineDeps) {
     desk,
     lookout,
     verdicts,
+    keys,
     ttl,
     heartbeat,
     batchMax,
@@ -66,7 +69,19 @@ export function assemble(deps: EngineDeps) {
   const reopen = ({ journal, now }: Turn, run: Run): void =>
     journal.ofRun(run.no, { kind: "run_reopened", epoch }, now);
   const { breakers } = pools.local;
-  const recovery = new Recovery({ ...work, store, clock, world, pools, breakers, histories, rules, turns, reopen });
+  const recovery = new Recovery({
+    ...work,
+    store,
+    clock,
+    world,
+    pools,
+    breakers,
+    histories,
+    keys,
+    rules,
+    turns,
+    reopen,
+  });
   const requests = new Requests({ store, world, stopper, turns, rules, reopen });
   return {
     world,
@@ -81,6 +96,7 @@ export function assemble(deps: EngineDeps) {
     desk,
     lookout,
     verdicts,
+    keys,
     rules,
     turns,
     reopen,

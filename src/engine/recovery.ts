@@ -13,6 +13,7 @@ import type { Clock } from "../effects/clock.ts";
 import { restoreRun } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 import type { Histories } from "./histories.ts";
+import type { Keys } from "./keys.ts";
 import type { Turn } from "./turn.ts";
 import type { TurnRules } from "./turn-rules.ts";
 import type { Turns } from "./turns.ts";
@@ -25,6 +26,7 @@ export interface RecoveryDeps extends Pick<Work, "leases" | "workers" | "verifie
   readonly pools: Pools;
   readonly breakers: Pick<Breakers, "recall">;
   readonly histories: Histories;
+  readonly keys: Pick<Keys, "admit" | "recall">;
   readonly rules: Pick<TurnRules, "watch">;
   readonly turns: Pick<Turns, "durably" | "take">;
   /** Writes down that this scheduler goes on with the run. */
@@ -50,13 +52,14 @@ export class Recovery {
     const taken: Taken[] = [];
     for (const no of nos) taken.push(await this.#takeUp(no));
     await this.#recallBreakers(taken);
-    const { pools, rules, lookout, turns, reopen } = this.#deps;
+    const { pools, rules, lookout, keys, turns, reopen } = this.#deps;
     return turns.durably((turn) => {
       // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
       for (const { run, history } of taken) {
         if (run.status.state !== "finished") reopen(turn, run);
         setBack(turn, run);
         pools.admit(run, history, turn.now);
+        keys.admit(run);
         rules.watch(run);
       }
       for (const { run, lost } of taken) for (const task of lost) this.#loseAtRestart(turn, run, task);
@@ -83,8 +86,10 @@ export class Recovery {
   async #takeUp(no: RunNo): Promise<Taken> {
     const run = await this.#load(no);
     if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run ${no}`);
-    const history = await this.#deps.histories.of(run.manifest.name);
-    this.#deps.world.runs.set(no, run);
+    const { histories, keys, world } = this.#deps;
+    const history = await histories.of(run.manifest.name);
+    await keys.recall(run.tasks.map(({ spec }) => spec));
+    world.runs.set(no, run);
     const lost: Task[] = [];
     for (const task of run.tasks.filter(isOurs)) if (!(await this.#adopt(run, task))) lost.push(task);
     return { run, history, lost };

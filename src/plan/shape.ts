@@ -108,7 +108,6 @@ const LATER = {
   artifacts: later('"artifacts" (files kept after a task)'),
   budget: later('"budget" (a limit on spending)'),
   shards: later('"shards" (one task split into many)'),
-  idempotencyKey: later('"idempotencyKey"'),
 } as const;
 
 /** Every field that makes sense for more than one task. */
@@ -164,6 +163,11 @@ const OWN = {
   prompt: string({ min: 1, max: ARGUMENT_MAX })
     .where((raw) => raw.trim() !== "", "words for an agent")
     .describe("In place of a command: what an agent is asked to do. For tasks of a pool.")
+    .optional(),
+  idempotencyKey: line(200)
+    .describe(
+      "Done once over all runs of the state directory: later tasks with the same key take the result of the first.",
+    )
     .optional(),
   needs: list(id).describe("Tasks that must succeed first.").optional(),
   after: list(id).describe("Tasks that must end first, whatever their outcome.").optional(),

@@ -9,7 +9,7 @@ import {
   type RunEvent,
   type TaskEvent,
 } from "../domain/event.ts";
-import { describeOutcome } from "../domain/outcome.ts";
+import { describeOutcome, isTaken } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { isLocalWorker } from "../domain/spec.ts";
 import type { StopReason } from "../domain/task.ts";
@@ -194,6 +194,8 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
     case "verifying":
       return { text: `done in ${formatDuration(event.outcome.durationMs)}, and is being verified` };
     case "succeeded":
+      if (isTaken(event.outcome))
+        return { text: `${describeOutcome(event.outcome)}, which has the same key`, tone: "good" };
       return { text: `succeeded in ${formatDuration(event.outcome.durationMs)}`, tone: "good" };
     case "failed": {
       const last = event.reason === "abandoned" && event.attempt > 1 ? `, after ${event.attempt} attempts` : "";

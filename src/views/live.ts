@@ -5,7 +5,7 @@ import { type Event, isSystemEvent, isTaskEvent } from "../domain/event.ts";
 import type { Wait } from "../domain/explanation.ts";
 import type { TaskId } from "../domain/ids.ts";
 import { isGateClosed } from "../domain/needs.ts";
-import { describeOutcome, type Outcome } from "../domain/outcome.ts";
+import { describeOutcome, isTaken, type Outcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { type Held, isHeld, type Task, type TaskState } from "../domain/task.ts";
 import { between, formatDuration, type Instant } from "../domain/time.ts";
@@ -201,8 +201,11 @@ function endLine(event: Event, run: Run): Line | undefined {
   const id = taskOf(run, event.task).spec.id;
   const name = event.attempt > 1 ? `${id} (attempt ${event.attempt})` : id;
   switch (event.kind) {
-    case "succeeded":
-      return [STATE_SIGNS.succeeded, " ", name, quiet(` ${formatDuration(event.outcome.durationMs)}`)];
+    case "succeeded": {
+      const { outcome } = event;
+      const how = isTaken(outcome) ? describeOutcome(outcome) : formatDuration(outcome.durationMs);
+      return [STATE_SIGNS.succeeded, " ", name, quiet(` ${how}`)];
+    }
     case "failed":
       return [STATE_SIGNS.failed, " ", name, " ", toned("bad", describeOutcome(event.outcome)), after(event.outcome)];
     case "retried": {

@@ -13,7 +13,13 @@ export function outcomeJson(outcome: Outcome): OutcomeReply {
   };
   switch (kind) {
     case "success":
-      return { kind, message, ...(outcome.summary !== undefined && { summary: outcome.summary }), ...used };
+      return {
+        kind,
+        message,
+        ...(outcome.summary !== undefined && { summary: outcome.summary }),
+        ...(outcome.takenFrom !== undefined && { taken_from: outcome.takenFrom }),
+        ...used,
+      };
     case "exit":
       return { kind, message, code: outcome.code, ...used };
     case "verify":
