@@ -63,21 +63,25 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
  * when the input ends.
  */
 function gate(connection: Connection, output: Writable, over: AbortSignal, clock: Clock): Transform {
-  const drained = async (): Promise<void> => {
+  const passOn = async (done: () => void): Promise<void> => {
     await turn(clock);
     if (output.writableNeedDrain) await once(output, "drain", { signal: over }).catch(() => undefined);
+    done();
+  };
+  const end = async (done: () => void): Promise<void> => {
+    await turn(clock);
+    await atMost(LINGER, connection.idle(), clock, over);
+    done();
   };
   return new Transform({
     transform(chunk, _, done) {
       this.push(chunk);
-      void drained().then(() => done());
+      void passOn(done);
     },
     flush(done) {
       // Also what has no line break behind it is a message.
       this.push("\n");
-      void turn(clock)
-        .then(() => atMost(LINGER, connection.idle(), clock, over))
-        .then(() => done());
+      void end(done);
     },
   });
 }
