@@ -210,7 +210,9 @@ describe("drain", () => {
     await until("it is on hold", async () => /pool writers/.test(await place.says(["workers"])));
     await place.says(["complete", "write"]);
     expect(JSON.parse((await draining).out)).toEqual({ drained: true, remaining: [] });
-    expect(await place.says(["drain"])).toMatch(/^Drained: everything\. It stays on hold/);
+    expect(await place.says(["drain"])).toBe(
+      "Drained everything. Nothing new starts there until you run: rota resume\n",
+    );
     expect(await place.rota(["claim", "--session", "s1"])).toMatchObject({ code: 3 });
     expect((await place.rota(["drain", "--wait", "2h"])).err).toMatch(/^USAGE: --wait can be 10m at most/);
   });
