@@ -1,5 +1,7 @@
-import { resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { PLANTED_BUGS } from "./simulation/planted.ts";
 import { BROWSER_ROOTS, LAWS, readTree } from "./tidy.ts";
 
 describe("this tree", () => {
@@ -195,4 +197,9 @@ test("a test is skipped with a reason, and never run alone", () => {
   expect(complaints({ "test/e2e/run.test.ts": "// Needs a terminal.\ntest.skip()" })).toEqual([]);
   expect(complaints({ "test/e2e/run.test.ts": "\ntest.skip()" })).toHaveLength(1);
   expect(complaints({ "test/e2e/run.test.ts": "describe.only()" })).toHaveLength(1);
+});
+
+/** The simulation plants them by text, in processes of its own that take minutes: whoever moves such a text hears of it here. */
+test.each(Object.entries(PLANTED_BUGS))("%s can be planted", (_, { file, find }) => {
+  expect(readFileSync(join("src", file), "utf8").split(find)).toHaveLength(2);
 });

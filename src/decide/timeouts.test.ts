@@ -20,7 +20,12 @@ const plan = task("a", { timeout: { soft: seconds(10), hard: seconds(20) }, prog
 const noProgress = task("a", { timeout: { soft: seconds(10), hard: seconds(20) } });
 const soft: StopReason = { kind: "timeout", limit: "soft" };
 const hard: StopReason = { kind: "timeout", limit: "hard" };
-const signs = (progressAt = START, silenceReported = false) => ({ progressAt, silenceReported });
+const signs = (progressAt = START, silenceReported = false, leapt = millis(0)) => ({
+  progressAt,
+  silenceReported,
+  leaptSinceBegun: leapt,
+  leaptSinceProgress: leapt,
+});
 
 describe("the next moment to look at a task", () => {
   test("is one past its lease while it has not started", () => {
@@ -35,6 +40,14 @@ describe("the next moment to look at a task", () => {
     expect(nextDeadline(taskIn(running(), plan), signs(at(2)))).toBe(at(7));
     expect(nextDeadline(taskIn(running(), plan), signs(at(2), true))).toBe(at(10));
     expect(nextDeadline(taskIn(running(soft), plan), signs(at(2)))).toBe(at(20));
+  });
+  test("is as much later as the clock was set forward meanwhile", () => {
+    const leapt = seconds(3_600);
+    const lasting = { ...running(), lease: { ...lease, deadline: at(9_999) } };
+    const asked = { ...lasting, stopping: soft };
+    expect(nextDeadline(taskIn(lasting, noProgress), signs(START, false, leapt))).toBe(at(3_610));
+    expect(nextDeadline(taskIn(asked, noProgress), signs(START, false, leapt))).toBe(at(3_620));
+    expect(nextDeadline(taskIn(lasting, plan), signs(at(2), false, leapt))).toBe(at(3_607));
   });
   test("is none when nobody holds it", () => {
     expect(nextDeadline(taskIn({ state: "ready", since: START, notBefore: START }), undefined)).toBeUndefined();

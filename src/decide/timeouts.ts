@@ -15,6 +15,9 @@ export interface LifeSigns {
   readonly progressAt: Instant;
   /** Whether its silence has been reported already. */
   readonly silenceReported: boolean;
+  /** By how much the clock was set forward since the work began, and since the last sign: that much of the time did not pass. */
+  readonly leaptSinceBegun: Millis;
+  readonly leaptSinceProgress: Millis;
 }
 
 /** The earliest moment at which this held task has to be looked at. Time-outs are multiplied by `patience`. */
@@ -24,7 +27,7 @@ export function nextDeadline(task: Task, signs: LifeSigns | undefined, patience 
   // One past the deadline: a lease holds up to and including it.
   const expiry = later(status.lease.deadline, millis(1));
   if (!hasBegun(status)) return expiry;
-  return earliest(expiry, nextLimit(task, patience)?.at, nextSilence(task, signs)?.at);
+  return earliest(expiry, nextLimit(task, signs, patience)?.at, nextSilence(task, signs)?.at);
 }
 
 /** What must happen to the held task now, if anything. */
@@ -33,7 +36,7 @@ export function overdue(task: Task, signs: LifeSigns | undefined, now: Instant, 
   if (!isHeld(status)) return undefined;
   if (isExpired(status.lease, now)) return { kind: "expired" };
   if (!hasBegun(status)) return undefined;
-  const limit = nextLimit(task, patience);
+  const limit = nextLimit(task, signs, patience);
   if (limit !== undefined && limit.at <= now) return { kind: "stop", reason: { kind: "timeout", limit: limit.limit } };
   const silence = nextSilence(task, signs);
   if (silence === undefined || silence.at > now) return undefined;
@@ -58,7 +61,8 @@ function nextSilence(
   const span = spec.progress ?? (spec.pool === undefined ? undefined : AGENT_SILENCE);
   if (span === undefined || signs === undefined || status.state !== "running" || status.stopping !== undefined)
     return undefined;
-  const { progressAt: since, silenceReported } = signs;
+  const { silenceReported } = signs;
+  const since = later(signs.progressAt, signs.leaptSinceProgress);
   if (!silenceReported) return { at: later(since, span), since, reclaims: false };
   return spec.pool === undefined
     ? undefined
@@ -68,13 +72,15 @@ function nextSilence(
 /** The next time-out that is still to come: soft first, then hard, then none. */
 function nextLimit(
   { status, spec }: Task,
+  signs: LifeSigns | undefined,
   patience: number,
 ): { readonly at: Instant; readonly limit: "soft" | "hard" } | undefined {
   if (!hasBegun(status)) return undefined;
   const { soft, hard } = spec.timeout;
   const stopped = status.stopping;
+  const begun = later(status.since, signs?.leaptSinceBegun ?? millis(0));
   if (stopped === undefined && soft !== undefined && soft < hard)
-    return { at: later(status.since, millis(soft * patience)), limit: "soft" };
+    return { at: later(begun, millis(soft * patience)), limit: "soft" };
   const hardPassed = stopped !== undefined && !(stopped.kind === "timeout" && stopped.limit === "soft");
-  return hardPassed ? undefined : { at: later(status.since, millis(hard * patience)), limit: "hard" };
+  return hardPassed ? undefined : { at: later(begun, millis(hard * patience)), limit: "hard" };
 }

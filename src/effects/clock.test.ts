@@ -37,6 +37,18 @@ describe("the system's clock", () => {
     expect(clock.now()).toBe(BEGIN + minutes(10));
   });
 
+  test("knows how far it was set forward, and that no time has passed by that", () => {
+    const clock = systemClock();
+    vi.advanceTimersByTime(1_500);
+    expect([clock.now(), clock.leapt()]).toEqual([BEGIN + 1_500, 0]);
+    vi.setSystemTime(BEGIN + DAY);
+    vi.advanceTimersByTime(minutes(10));
+    expect([clock.now(), clock.leapt()]).toEqual([BEGIN + DAY + minutes(10), DAY - 1_500]);
+    vi.setSystemTime(BEGIN);
+    vi.advanceTimersByTime(minutes(10));
+    expect([clock.now(), clock.leapt()]).toEqual([BEGIN + DAY + minutes(20), DAY - 1_500]);
+  });
+
   test("is a whole number of milliseconds", () => {
     vi.advanceTimersByTime(0.4);
     expect(Number.isInteger(systemClock().now())).toBe(true);

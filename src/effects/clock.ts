@@ -1,5 +1,5 @@
 /** Time as an argument. Everything that waits or asks what time it is does so through a `Clock`. */
-import { type Instant, instant, type Millis } from "../domain/time.ts";
+import { type Instant, instant, type Millis, millis } from "../domain/time.ts";
 import { ticks } from "./ticks.ts";
 
 export interface Timer {
@@ -9,6 +9,8 @@ export interface Timer {
 export interface Clock {
   /** Never goes backwards, whatever is done to the machine's clock. */
   now(): Instant;
+  /** How much of what `now` has gone forward so far was no time that passed: the machine's clock was set, or the machine slept. */
+  leapt(): Millis;
   /** Calls `then` once, at `at` or as soon after it as can be. */
   at(at: Instant, then: () => void): Timer;
   /** Calls `then` once, after what is already waiting to run has run. */
@@ -29,17 +31,21 @@ const MOMENT = 3;
 
 /** With `keepsAlive` false the process ends although an alarm is still to ring: for what is seen to in another way by then. */
 export function systemClock({ keepsAlive = true }: { readonly keepsAlive?: boolean } = {}): Clock {
-  let last = 0;
+  let last = Date.now();
   let lastTick = ticks();
+  let leapt = 0;
   const now = (): Instant => {
     const tick = ticks();
+    const passed = last + (tick - lastTick);
     // When the machine's clock is set back, time goes on here: standing still until it has caught up would stop every time-out.
-    last = Math.max(last + (tick - lastTick), Date.now());
+    last = Math.max(passed, Date.now());
+    leapt += last - passed;
     lastTick = tick;
     return instant(Math.floor(last));
   };
   return {
     now,
+    leapt: () => millis(Math.floor(leapt)),
     at(at, then) {
       let handle: NodeJS.Timeout;
       const arm = (): void => {

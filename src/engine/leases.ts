@@ -58,6 +58,7 @@ export class Leases {
     const { status } = task;
     const begins = status.state === "claimed" || (status.state === "verifying" && status.begun !== true);
     if (!begins) return;
+    this.#deps.signs.begun(task, now);
     journal.ofTask(run, task, process === undefined ? { kind: "started" } : { kind: "started", process }, now);
   }
 

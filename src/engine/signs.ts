@@ -1,25 +1,36 @@
-/** When the holder of each lease last showed that it gets on: one account for local workers and for sessions. */
+/**
+ * When the holder of each lease last showed that it gets on, and how much of the time since then really passed: one account for local workers
+ * and for sessions.
+ */
 import type { LifeSigns } from "../decide/timeouts.ts";
 import type { Task } from "../domain/task.ts";
-import type { Instant } from "../domain/time.ts";
+import { type Instant, type Millis, millis } from "../domain/time.ts";
 
-interface Sign extends LifeSigns {
-  progressAt: Instant;
-  silenceReported: boolean;
-}
+/** How much the clock has leapt so far. */
+type Leapt = () => Millis;
 
 export class Signs {
   readonly #signs = new Map<Task, Sign>();
+  readonly #leapt: Leapt;
+
+  constructor(leapt: Leapt) {
+    this.#leapt = leapt;
+  }
 
   of(task: Task): LifeSigns | undefined {
     return this.#signs.get(task);
   }
 
+  /** The work begins now. */
+  begun(task: Task, at: Instant): void {
+    this.#signs.set(task, new Sign(at, this.#leapt));
+  }
+
   /** The holder showed something, or has only just got the task. */
   progressed(task: Task, at: Instant): void {
     const sign = this.#signs.get(task);
-    if (sign === undefined) this.#signs.set(task, { progressAt: at, silenceReported: false });
-    else [sign.progressAt, sign.silenceReported] = [at, false];
+    if (sign === undefined) this.#signs.set(task, new Sign(at, this.#leapt));
+    else sign.progressed(at);
   }
 
   silenceReported(task: Task): void {
@@ -30,5 +41,34 @@ export class Signs {
   /** The lease is over. */
   end(task: Task): void {
     this.#signs.delete(task);
+  }
+}
+
+class Sign implements LifeSigns {
+  progressAt: Instant;
+  silenceReported = false;
+  readonly #leapt: Leapt;
+  readonly #atBegin: Millis;
+  #atProgress: Millis;
+
+  constructor(at: Instant, leapt: Leapt) {
+    this.progressAt = at;
+    this.#leapt = leapt;
+    this.#atBegin = leapt();
+    this.#atProgress = this.#atBegin;
+  }
+
+  get leaptSinceBegun(): Millis {
+    return millis(this.#leapt() - this.#atBegin);
+  }
+
+  get leaptSinceProgress(): Millis {
+    return millis(this.#leapt() - this.#atProgress);
+  }
+
+  progressed(at: Instant): void {
+    this.progressAt = at;
+    this.#atProgress = this.#leapt();
+    this.silenceReported = false;
   }
 }

@@ -37,7 +37,7 @@ export type Work = ReturnType<typeof assembleWork>;
 export function assembleWork({ clock, executor, logOf, options, ...deps }: WorkDeps) {
   const { world, pools, roll, ttl, modeOf, take, isShut } = deps;
   const { grace = GRACE } = options;
-  const signs = new Signs();
+  const signs = new Signs(() => clock.leapt());
   /** Time-outs are longer when there is much to do. */
   const patience = (): number => PRESSURE_POLICY[pools.local.mode].timeoutFactor;
   const deadlines = new Deadlines((_, task) => nextDeadline(task, signs.of(task), patience()));

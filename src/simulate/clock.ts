@@ -1,5 +1,5 @@
 /** Time that passes only when nothing is left to do. One order of calls, so one history. */
-import { type Instant, instant } from "../domain/time.ts";
+import { type Instant, instant, type Millis, millis } from "../domain/time.ts";
 import { type Clock, promisesDrained, type Timer } from "../effects/clock.ts";
 import { Heap } from "../std/heap.ts";
 
@@ -27,6 +27,10 @@ export class VirtualClock implements Clock {
 
   now(): Instant {
     return this.#now;
+  }
+
+  leapt(): Millis {
+    return millis(0);
   }
 
   at(at: Instant, then: () => void): Timer {

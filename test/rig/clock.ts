@@ -12,6 +12,7 @@ export const START = instant(1_000_000);
 
 export class ManualClock implements Clock {
   #now: Instant;
+  #leapt = 0;
   #order = 0;
   #soon: (() => void)[] = [];
   readonly #alarms = new Set<Alarm>();
@@ -22,6 +23,10 @@ export class ManualClock implements Clock {
 
   now(): Instant {
     return this.#now;
+  }
+
+  leapt(): Millis {
+    return millis(this.#leapt);
   }
 
   at(at: Instant, then: () => void): Timer {
@@ -65,6 +70,12 @@ export class ManualClock implements Clock {
   async sleep(span: Millis): Promise<void> {
     this.#now = later(this.#now, span);
     await this.advance(0);
+  }
+
+  /** The machine's clock is set forward: no time has passed. */
+  async setForward(span: Millis): Promise<void> {
+    this.#leapt += span;
+    await this.sleep(span);
   }
 
   /** Whoever comes next has a clock that is behind. */

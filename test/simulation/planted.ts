@@ -77,12 +77,12 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "one need is enough": bug("domain/reduce.ts", "dependent.unmet--;", "dependent.unmet = 0;"),
   "an offer keeps nothing": bug(
     "decide/aside.ts",
-    "if (offer === undefined && this.pauses.of(run, task) === undefined) return false;",
-    "if (this.pauses.of(run, task) === undefined) return false;",
+    "if (offer === undefined && this.#pauses.of(run, task) === undefined) return false;",
+    "if (this.#pauses.of(run, task) === undefined) return false;",
   ),
   "a pause does not hold those who wait already": bug("decide/pools.ts", "line.review(now, run);", ""),
   "a pause does not reach what depends on it": bug(
-    "decide/aside.ts",
+    "domain/pauses.ts",
     "void todo.push(run.tasks[no] as Task)",
     "undefined",
   ),
@@ -120,20 +120,20 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "a rate is full again after a restart": bug("decide/shapes.ts", "return amount > 0 ? [{", "return amount < 0 ? [{"),
   "cancelling is forgotten when the holder is lost": bug(
-    "engine/leases.ts",
-    "    // What was asked to be cancelled is never given out again.\n    if (",
-    "    if (false && ",
+    "decide/rule.ts",
+    'canceller === undefined ? { kind: "expired"',
+    'true ? { kind: "expired"',
   ),
   "what was assigned and is cancelled goes back": bug(
-    "engine/leases.ts",
-    'signs.end(task);\n    if (status.stopping?.kind === "cancelled")',
-    "signs.end(task);\n    if (false as boolean)",
+    "decide/rule.ts",
+    'canceller === undefined ? { kind: "released"',
+    'true ? { kind: "released"',
     2_000,
   ),
   "dependents of what failed are run": bug(
-    "domain/reduce.ts",
-    'const met = status.state === "succeeded" ||',
-    'const met = status.state === "failed" || status.state === "succeeded" ||',
+    "domain/needs.ts",
+    'need === "succeeded" ||',
+    'need === "failed" || need === "succeeded" ||',
   ),
   "dependents of what was skipped wait for ever": bug(
     "decide/cascade.ts",
@@ -187,5 +187,5 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "return holder?.task === task ? undefined : holder;",
     "return undefined;",
   ),
-  "poison is never parked": bug("engine/leases.ts", "task.expiries < EXPIRIES_MAX", "task.expiries < 1e9"),
+  "poison is never parked": bug("decide/rule.ts", "expiries >= EXPIRIES_MAX", "expiries >= 1e9"),
 };

@@ -66,6 +66,7 @@ export class OwnClock implements Clock {
   readonly #rate: number;
   readonly #leisure: () => Millis;
   #offset: number;
+  #leapt = 0;
   readonly #origin: Instant;
 
   constructor(truth: VirtualClock, life: Life, { offset = 0, rate = 1, leisure = () => millis(0) }: Pace = {}) {
@@ -80,6 +81,10 @@ export class OwnClock implements Clock {
   now(): Instant {
     const truth = this.#truth.now();
     return instant(this.#origin + this.#offset + Math.floor((truth - this.#origin) * this.#rate));
+  }
+
+  leapt(): Millis {
+    return millis(this.#leapt);
   }
 
   /** How far it is ahead of the truth. */
@@ -113,5 +118,6 @@ export class OwnClock implements Clock {
 
   jump(by: Millis): void {
     this.#offset += by;
+    this.#leapt += by;
   }
 }
