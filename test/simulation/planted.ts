@@ -53,6 +53,11 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "giveBack(shape.own); giveBack(shape.own);",
   ),
   "a lease ends one moment early": bug("domain/lease.ts", "now > lease.deadline", "now >= lease.deadline"),
+  "a time-out goes by a clock that is set forward": bug(
+    "decide/timeouts.ts",
+    "signs?.leaptSinceBegun ?? millis(0)",
+    "millis(0)",
+  ),
   "a lease goes by the wall clock": bug(
     "engine/desk.ts",
     "later(turn.now, session.profile.ttl), order)",

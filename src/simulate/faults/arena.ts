@@ -1,5 +1,6 @@
 /** The whole simulated world of one seed: who is there, what goes wrong, when it stops, and whether everything then comes to an end. */
 import { type WorkerId, workerId } from "../../domain/ids.ts";
+import { findTask } from "../../domain/run.ts";
 import { poolOf } from "../../domain/spec.ts";
 import { type Instant, instant, later, type Millis, millis, seconds } from "../../domain/time.ts";
 import type { Attempt } from "../../execute/executor.ts";
@@ -74,6 +75,7 @@ export class Arena {
       violate,
       begun: (attempt, isStray) => this.witness.begun(attempt, isStray),
       succeeded: (attempt) => this.#succeeded(attempt),
+      least: (attempt, limit) => this.#least(attempt, limit),
     });
     this.network = new Network({
       clock,
@@ -166,6 +168,14 @@ export class Arena {
     const { current } = this;
     const chance = this.chance.fork(`end ${attempt.run} ${attempt.task} ${attempt.fence}`);
     if (current !== undefined) this.#killSoon(current, chance, 0.04, 6);
+  }
+
+  /** A clock may be as much too fast as clocks ever are; how it was set does not matter. */
+  #least({ run: id, task }: Attempt, limit: "soft" | "hard"): Millis {
+    const run = this.current?.engine.world.findRun(id);
+    const limits = run && findTask(run, task)?.spec.timeout;
+    const { drift = 0 } = this.scenario.faults;
+    return millis(Math.floor((limits?.[limit] ?? 0) / (1 + drift / 2)) - 1);
   }
 
   #killSoon(scheduler: SimulatedScheduler, chance: Chance, odds: number, within: number): void {

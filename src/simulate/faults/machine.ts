@@ -18,6 +18,7 @@ interface Process {
   readonly attempt: Attempt;
   readonly fate: Fate;
   readonly startedAt: Instant;
+  readonly startedBy: Life;
   readonly pid: number;
   watchers: Watcher[];
   end: Timer | undefined;
@@ -44,6 +45,8 @@ export interface MachineDeps {
   readonly begun: (attempt: Attempt, isStray: boolean) => void;
   /** One of the scheduler's that has the store was a success, and nobody had told it to end. */
   readonly succeeded: (attempt: Attempt) => void;
+  /** How long the attempt must have had, by any clock, before it may go over that limit of its time. */
+  readonly least: (attempt: Attempt, limit: "soft" | "hard") => Millis;
 }
 
 export class Machine {
@@ -97,6 +100,7 @@ export class Machine {
       attempt,
       fate,
       startedAt: clock.now(),
+      startedBy: life,
       pid: ++this.#pids,
       watchers: [{ life, watch, tell: told.resolve }],
       end: undefined,
@@ -109,7 +113,7 @@ export class Machine {
     };
     this.#processes.set(name, process);
     this.#begin(process);
-    return { outcome: told.promise, stop: (reason, grace) => this.#stop(process, reason, grace) };
+    return { outcome: told.promise, stop: (reason, grace) => this.#stop(process, reason, grace, life) };
   }
 
   #refuseDouble({ run, task }: Attempt, name: string): void {
@@ -148,14 +152,24 @@ export class Machine {
     }
   }
 
-  #stop(process: Process, reason: StopReason, grace: Millis): void {
+  #stop(process: Process, reason: StopReason, grace: Millis, by: Life): void {
     if (process.outcome !== undefined) return;
+    // What another scheduler has started began by another clock.
+    if (by === process.startedBy) this.#refuseHaste(process, reason);
     const { clock } = this.#deps;
     const first = process.stopping ?? reason;
     process.stopping = first;
     const delay = process.fate.isStubborn ? grace : millis(Math.min(grace, process.fate.toStop));
     const durationMs = millis(clock.now() - process.startedAt);
     clock.at(later(clock.now(), delay), () => this.#finish(process, stoppedWith(first, durationMs)));
+  }
+
+  #refuseHaste({ attempt, startedAt }: Process, reason: StopReason): void {
+    if (reason.kind !== "timeout" || reason.limit === "progress") return;
+    const had = this.#deps.clock.now() - startedAt;
+    const least = this.#deps.least(attempt, reason.limit);
+    if (had < least)
+      this.#deps.violate(`${nameOf(attempt)} is over its ${reason.limit} limit after ${had} ms of ${least}`);
   }
 
   async #adopt(attempt: Attempt, watch: Watch, life: Life): Promise<Handle | undefined> {
@@ -169,7 +183,7 @@ export class Machine {
       found.isToldAgain = true;
       told.resolve(found.outcome);
     }
-    return { outcome: told.promise, stop: (reason, grace) => this.#stop(found, reason, grace) };
+    return { outcome: told.promise, stop: (reason, grace) => this.#stop(found, reason, grace, life) };
   }
 
   async #sweep(): Promise<number> {
