@@ -9,6 +9,7 @@ import {
   claimed,
   count,
   cycleOf,
+  FAILED,
   join,
   refusal,
   report,
@@ -52,13 +53,59 @@ describe("a cycle", () => {
       woken: [{ task: "run-1/a", session: "s2" }],
       wakeFailures: 0,
       noMatch: ["run-1/b"],
+      unclaimable: 0,
+      recentlyNotified: 0,
       capacity: 1,
       cooling: 0,
       starved: [],
       spawned: [],
       parked: [],
+      recoveryErrors: [],
+      wakeErrors: [],
       errors: [],
     });
+  });
+
+  test("counts what nobody may claim now, and that for which everybody idle was woken a moment ago", async () => {
+    const { rig, once, cycle } = await house();
+    const run = await rig.submit([
+      agentTask("a"),
+      agentTask("held"),
+      agentTask("back", { priority: "high", retry: { attempts: 2, backoff: minutes(20), max: minutes(20) } }),
+    ]);
+    await join(rig, "s1");
+    await report(rig, await claimed(rig, "s1"), FAILED);
+    await rig.promised(
+      rig.engine.reception.hold({ of: "task", run: run.no, task: find(run, "held").no }, { by: "mo" }),
+    );
+    expect(await once()).toMatchObject({ unclaimable: 2, recentlyNotified: 0, woken: [{ task: "run-1/a" }] });
+    await rig.clock.advance(30_001);
+    expect(await once()).toMatchObject({ unclaimable: 2, recentlyNotified: 1, cooling: 0, woken: [] });
+    expect(cycle.stats()).toMatchObject({ unclaimable: 4, recentlyNotified: 1 });
+  });
+
+  test("says in the ledger why it took something back, and to a session why it is woken", async () => {
+    for (const [options, sweep, wake] of [
+      [{}, "it was not heard of any more", "a task waits that this session can claim"],
+      [{ sweepReason: "swept", wakeReason: "wake up" }, "swept", "wake up"],
+      [
+        { sweepReason: " ", wakeReason: "" },
+        "it was not heard of any more",
+        "a task waits that this session can claim",
+      ],
+    ] as const) {
+      const { rig, bell, cycle } = await house(options);
+      await rig.submit([agentTask("a")]);
+      await join(rig, "s1", { ttl: seconds(60) });
+      await claimed(rig, "s1");
+      await join(rig, "s2", { ttl: minutes(30) });
+      await rig.clock.advance(59_000);
+      const once = cycle.runOnce();
+      await rig.clock.sleep(seconds(5));
+      await rig.promised(once);
+      expect(rig.told).toContainEqual(expect.objectContaining({ kind: "expired", why: sweep }));
+      expect(bell.calls.flat().map(({ why }) => why)).toEqual([wake]);
+    }
   });
 
   test("sweeps before it looks: what has run out is offered in the same cycle, and the sweep has a limit", async () => {
@@ -119,7 +166,9 @@ describe("a cycle", () => {
     const bell = new Bell();
     const cycle = new Cycle({ clock, durably: async (change) => change(turn), waker: bell, spawn: bell.spawn });
     expect(await cycle.runOnce()).toMatchObject({ recovered: [], pending: 7, errors: ["sweep: the disk is slow"] });
-    expect(cycle.stats()).toMatchObject({ cycles: 1, lastError: "sweep: the disk is slow" });
+    const said = "sweep: the disk is slow";
+    expect(cycle.stats()).toMatchObject({ cycles: 1, recoveryErrors: 1, lastRecoveryError: said, lastError: said });
+    expect(cycle.stats()).not.toHaveProperty("lastWakeError");
   });
 
   test("wakes each session once, each for a task of its own, all in one call", async () => {
@@ -241,7 +290,8 @@ describe("a wake that fails", () => {
     });
     expect(find(run, "a")).not.toHaveProperty("offer");
     expect(find(run, "a")).not.toHaveProperty("ignored");
-    expect(cycle.stats()).toMatchObject({ wakes: 1, wakeFailures: 1, lastError: "s1: no line" });
+    expect(cycle.stats()).toMatchObject({ wakes: 1, wakeFailures: 1, lastWakeError: "s1: no line" });
+    expect(cycle.stats()).not.toHaveProperty("lastRecoveryError");
     bell.answer = async (targets) => targets.map(() => undefined);
     bell.heard();
     await once();
@@ -318,7 +368,7 @@ describe("after a wake", () => {
     });
     expect(await rig.kinds()).toEqual(before);
     expect(find(run, "b").offer?.session).toBe("s2");
-    expect(cycle.stats().rebuilds).toBe(1);
+    expect(cycle.stats()).toMatchObject({ rebuilds: 1, lastRebuildAt: rig.clock.now() });
     await rig.clock.advance(30_001);
     bell.heard();
     await once();

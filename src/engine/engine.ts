@@ -73,7 +73,7 @@ export class Engine {
       roll,
       waiting: () => desk.waiting(),
       wakes: (pool) => modeOf(pool) !== "push",
-      sweep: (turn, limit) => lookout.sweep(turn, limit),
+      sweep: (turn, limit, why) => lookout.sweep(turn, limit, why),
       reaches: parts.reaches,
     };
     const durably: CycleDeps["durably"] = (change) => turns.durably((turn) => change(cycleTurn(turn, view)));

@@ -32,7 +32,7 @@ export type Parts = ReturnType<typeof assemble>;
 
 export function assemble({ store, epoch, clock, secrets, executor, logOf, options }: EngineDeps) {
   const { leaseTtl: ttl = LEASE_TTL, heartbeat = HEARTBEAT_INTERVAL, grace = GRACE, policy = "auto" } = options;
-  const { batchMax = batchFor(options.workers.length), ack, pressure } = options;
+  const { batchMax = batchFor(options.workers.length), ack, pressure, stuckAfter } = options;
   const world = new World();
   const pools = new Pools(options, world);
   const signs = new Signs();
@@ -42,7 +42,7 @@ export function assemble({ store, epoch, clock, secrets, executor, logOf, option
   const modeOf = (pool: string): DispatchMode => options.modes?.[pool] ?? "pull";
   /** Time-outs are longer when there is much to do. */
   const patience = (): number => PRESSURE_POLICY[pools.local.mode].timeoutFactor;
-  const deadlines = new Deadlines((_, task) => nextDeadline(task, signs.of(task), patience()));
+  const deadlines = new Deadlines((_, task) => nextDeadline(task, signs.of(task), patience(), stuckAfter));
   const leases = new Leases({
     world,
     signs,
@@ -70,7 +70,7 @@ export function assemble({ store, epoch, clock, secrets, executor, logOf, option
   });
   const stopper = new Stopper({ leases, workers, grace });
   const desk = new Desk({ world, pools, leases, tokens, modeOf, ...(ack !== undefined && { ack }) });
-  const lookout = new Lookout({ world, pools, workers, leases, signs, stopper, roll, modeOf, patience });
+  const lookout = new Lookout({ world, pools, workers, leases, signs, stopper, roll, modeOf, patience, stuckAfter });
   const keys = new Keys({ store, written: () => turns.durably(() => {}) });
   const verdicts = new Verdicts({ pools, reports, histories, keys });
   const lookAhead = new LookAhead({ dispatcher: pools.local, policy, now: () => clock.now() });

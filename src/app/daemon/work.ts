@@ -37,6 +37,8 @@ const TRIES_MAX = 8;
 export interface WorkParts extends Parts {
   readonly wakes: Wakes;
   readonly sessionTtl?: Millis;
+  /** What a session is told that asks for its offer. */
+  readonly wakeReason: string;
 }
 
 export function workOf(parts: WorkParts): Work {
@@ -124,7 +126,8 @@ export function workOf(parts: WorkParts): Work {
     if (profile === undefined) return undefined;
     for (const { run, task } of engine.pools.line(profile.pool).ready.aside.offeredTo(profile.id)) {
       const { until } = task.offer ?? {};
-      if (until !== undefined && until > clock.now()) return wakeOf({ run, task, until, reason: "offered" });
+      if (until !== undefined && until > clock.now())
+        return wakeOf({ run, task, until, reason: "offered", why: parts.wakeReason });
     }
     return undefined;
   }

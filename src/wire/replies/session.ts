@@ -34,6 +34,7 @@ export const WAKE = object({
   title: words().optional(),
   until: time().describe("Until then the task is kept for this session. ISO 8601."),
   reason: oneOf(["offered", "fan-out", "assigned"]),
+  why: words().optional().describe("The same in words: the setting `wakeReason`."),
 });
 export type Wake = Infer<typeof WAKE>;
 
