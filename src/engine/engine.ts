@@ -6,7 +6,7 @@ import { PRESSURE_POLICY } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
 import type { History } from "../domain/history.ts";
-import type { RunId } from "../domain/ids.ts";
+import type { RunId, WorkerId } from "../domain/ids.ts";
 import { isLocal } from "../domain/lease.ts";
 import { scopeKey } from "../domain/pause.ts";
 import type { DispatchMode } from "../domain/pool.ts";
@@ -58,6 +58,11 @@ export class Engine {
   /** Where to ask about a task of any pool. */
   get pools(): Pools {
     return this.#parts.pools;
+  }
+
+  /** Sessions whose claim waits to be answered. */
+  get claiming(): ReadonlySet<WorkerId> {
+    return this.#parts.desk.waiting();
   }
 
   modeOf(pool: string): DispatchMode {

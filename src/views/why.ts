@@ -1,13 +1,13 @@
 /** Why a task is where it is: a sentence, the numbers behind it, and what to do about it. */
 
-import type { Explanation, Gate, Unblock } from "../domain/explanation.ts";
+import type { Explanation, Gate, PoolThere, SessionThere, Unblock, Wait } from "../domain/explanation.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import type { StopReason } from "../domain/task.ts";
 import { between, formatDuration, type Instant, millis } from "../domain/time.ts";
 import { unreachable } from "../std/invariant.ts";
 import type { WhyReply } from "../wire/replies/why.ts";
 import { type Line, lineWidth, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
-import { age, iso, plural, timeOfDay } from "./moment.ts";
+import { age, grouped, iso, plural, timeOfDay } from "./moment.ts";
 import { type CommandWriter, commandLines, plainCommand } from "./next.ts";
 import { outcomeJson } from "./outcome.ts";
 import { STATE_SIGNS } from "./sign.ts";
@@ -15,6 +15,7 @@ import { askedJson, askedWords } from "./system-events.ts";
 import { wrapWords } from "./text.ts";
 import { amount, glimpseJson, names, shortPhrase, waitJson, waitSentence } from "./wait.ts";
 import { wishJson, wishLines } from "./wishes.ts";
+import { SESSION_SIGNS } from "./workers.ts";
 
 export interface WhyOptions {
   readonly columns: number;
@@ -41,6 +42,7 @@ export function whyText(explanation: Explanation, options: WhyOptions, theme: Th
   const sections: Line[][] = [
     [...answerOf(explanation, columns), ...(title === undefined ? [] : [[quiet(`  ${title}`)]])],
     table(gates, { columns: [{}, {}, { shrinkTo: 20 }], width: columns }),
+    sessionLines(explanation, columns),
     table(facts, { columns: [{}, { shrinkTo: 20 }], width: columns }),
     wishLines(explanation.wishes ?? [], at, columns),
     next,
@@ -111,8 +113,38 @@ const ago = (since: Instant | undefined, now: Instant): string =>
 
 function workerWords({ idle, total, pool }: Extract<Gate, { gate: "workers" }>): readonly [string, string] {
   if (pool === undefined) return ["workers", total === 0 ? "no scheduler is running" : `${idle} of ${total} idle`];
-  return ["sessions", total === 0 ? `none has joined pool ${pool}` : `${idle} of ${total} idle in pool ${pool}`];
+  return [
+    "sessions",
+    total === 0 ? `none has joined pool ${pool}` : `${idle} of ${total} in pool ${pool} free to take it`,
+  ];
 }
+
+/** Longer lists are cut, and say by how much. */
+const SESSIONS_MAX = 8;
+
+/** Which sessions of its pool there are, and whether they would take it. */
+function sessionLines({ pool, wait }: Explanation, width: number): Line[] {
+  if (pool === undefined || pool.sessions.length === 0 || isUnscheduled(wait)) return [];
+  const rows = pool.sessions.slice(0, SESSIONS_MAX).map((each): Line[] => {
+    const { sign, tone } = SESSION_SIGNS[each.state];
+    return [[toned(tone, sign), " ", each.session], [each.state], [quiet(sessionWords(each, pool))]];
+  });
+  const more = pool.sessions.length - rows.length;
+  return [
+    [strong(`Sessions of pool ${pool.name}`)],
+    ...table(rows, { columns: [{ shrinkTo: 12 }, {}, { shrinkTo: 20 }], width }),
+    ...(more > 0 ? [[quiet(`    and ${grouped(more)} more`)]] : []),
+  ];
+}
+
+function sessionWords({ suits, state, claiming }: SessionThere, { mode }: PoolThere): string {
+  if (!suits) return "may not take it";
+  if (mode === "push") return state === "idle" ? "is assigned work by the scheduler" : "";
+  if (claiming === true) return "waits in a claim for other work";
+  return claiming === false && state === "idle" ? "waits in no claim" : "";
+}
+
+const isUnscheduled = (wait: Wait | undefined): boolean => wait?.reason === "capacity" && wait.workers === 0;
 
 /** Open or closed, what it is about, and by which numbers. */
 function gateRow(gate: Gate, now: Instant): Line[] {
@@ -264,14 +296,18 @@ function nextSteps(explanation: Explanation, leavesLog: WhyOptions["leavesLog"])
     case "hazard":
       return follow(wait.holder.task, "watch who holds the files");
     case "offered":
-      return [[["workers"], "who is there"]];
+      return [
+        [["claim", task, "--session", wait.session], "take it as that session"],
+        [["workers"], "who is there"],
+      ];
     case "no-match":
-      if (wait.pool !== undefined) return [[["workers"], "who is there"]];
+      if (explanation.pool !== undefined) return joining(explanation.pool);
       return [[["doctor"], "what this machine has"]];
     case "backing-off":
       return logs(task, "what the last attempt said");
     case "capacity":
-      return wait.workers === 0 ? [[["status"], "how to go on with the run"]] : [];
+      if (wait.workers === 0) return [[["status"], "how to go on with the run"]];
+      return explanation.pool === undefined ? [] : claiming(explanation.pool, task);
     case "resources": {
       const holder = wait.short[0]?.holders.first[0];
       return holder === undefined ? [] : follow(holder.task, `watch who holds ${wait.short[0]?.name}`);
@@ -293,6 +329,31 @@ function nextSteps(explanation: Explanation, leavesLog: WhyOptions["leavesLog"])
   }
 }
 
+/** Nobody there may take it: how to become somebody who may. */
+function joining({ name, requires, workspace, channel, session }: PoolThere): NextStep[] {
+  const words = [
+    ...["session", "join", "--pool", name],
+    ...(session === undefined ? [] : ["--id", session]),
+    ...requires.flatMap((each) => ["--capability", each]),
+    ...(workspace === undefined ? [] : ["--workspace", workspace]),
+    ...(channel === undefined ? [] : ["--channel", channel]),
+  ];
+  return [
+    [words, "join as one that may, then claim it"],
+    [["workers"], "who is there"],
+  ];
+}
+
+/** Sessions that may take it are there. Unless the scheduler assigns, one of them has to claim. */
+function claiming({ mode, sessions }: PoolThere, task: string): NextStep[] {
+  const idle = sessions.find(({ suits, state }) => suits && state === "idle");
+  const claims: NextStep[] =
+    idle === undefined || mode === "push"
+      ? []
+      : [[["claim", task, "--session", idle.session], `take it as ${idle.session}`]];
+  return [...claims, [["workers"], "who is there, and what each does"]];
+}
+
 /** For programs: every number. */
 export function whyJson(explanation: Explanation): WhyReply {
   const { run, task, title, at, state, since, attempt, failures, attemptsMax, priority } = explanation;
@@ -310,6 +371,7 @@ export function whyJson(explanation: Explanation): WhyReply {
     ...(roots !== undefined && { roots: roots.first.map(glimpseJson), roots_total: roots.total }),
     ...(unblock !== undefined && { unblock: { at: iso(unblock.at), in_ms: unblock.at - at, from: unblock.from } }),
     gates: gates.map((gate) => (gate.gate === "back-off" ? { ...gate, until: iso(gate.until) } : gate)),
+    ...(explanation.pool !== undefined && { pool: explanation.pool }),
     priority,
     rank,
     rank_unit: rankUnit,

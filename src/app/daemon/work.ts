@@ -52,7 +52,13 @@ export function workOf(parts: WorkParts): Work {
       show(await receptionOf(caller).join(profileOf(request, parts, freshSuffix(request.agent)))),
     beat: async (session, { state }, caller) => show(await receptionOf(caller).beat(session, state)),
     leave: async (session, caller) => receptionOf(caller).leave(session, `it left, asked by ${caller.by}`),
-    sessions: async () => [...engine.world.sessions.values()].map(show),
+    sessions: async () => {
+      const { claiming } = engine;
+      return Array.from(engine.world.sessions.values(), (each) => ({
+        ...show(each),
+        claiming: claiming.has(each.profile.id),
+      }));
+    },
     wake: async (session, waitMs, caller) => {
       const { signal } = caller;
       const leave = receptionOf(caller).attend(session);
