@@ -16,6 +16,7 @@ export const LAWS: Readonly<Record<string, (tree: Tree) => readonly string[]>> =
   "files do not import each other in a circle": checkCycles,
   "what a browser folds with needs no Node": checkBrowserParts,
   "banned words are not used": checkWords,
+  "a law has one home": checkCopies,
   "files and folders are named for what they do": checkNames,
   "a file is about one thing": checkLengths,
   "a page has one title": checkTitles,
@@ -55,6 +56,29 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   http: [...SURFACE, "effects"],
   mcp: [...SURFACE, "effects/clock.ts"],
 };
+
+/** Laws of which a copy can be known by its words, where each is at home, and what is called elsewhere. */
+const LAWS_AT_HOME: readonly { readonly copy: RegExp; readonly home: string; readonly instead: string }[] = [
+  { copy: /onFailure === "(?:continue|skip)"/, home: "src/domain/needs.ts", instead: "`isMet`" },
+  { copy: /\bgate !== undefined && !(?:\w+\.)?approved/, home: "src/domain/needs.ts", instead: "`isGateClosed`" },
+  {
+    copy: /stopping\?\.kind [!=]== "cancelled"(?! && stopping\.asked\.why)/,
+    home: "src/domain/task.ts",
+    instead: "`cancellerOf`",
+  },
+  { copy: /\bexpiries (?:>=|<) /, home: "src/decide/rule.ts", instead: "`isPoison`" },
+  { copy: /\bcwd \?\? "|\.directory, (?:\w+\.)*cwd\b/, home: "src/domain/run.ts", instead: "`directoryOf`" },
+  { copy: /\bspec\.pool \?\? |\bpool \?\? "local"/, home: "src/domain/spec.ts", instead: "`poolOf`" },
+  {
+    copy: /\bscopeKey\(\{ of: "(?:pool|run|task)"/,
+    home: "src/domain/pauses.ts",
+    instead: "`Pauses`",
+  },
+  { copy: /\bof: "task", run/, home: "src/app/scope.ts", instead: "`findScope`" },
+  { copy: /Math\.exp\([\w.]*\bmeanLog\)/, home: "src/domain/estimate.ts", instead: "`knownDuration`" },
+];
+/** Histories are judged by laws of their own: one that was shared would be wrong together with what it judges. */
+const JUDGES = /^src\/simulate\//;
 
 interface BannedWord {
   readonly word: RegExp;
@@ -193,6 +217,16 @@ function checkWords(tree: Tree): string[] {
       home !== undefined && (path.startsWith(home) || (outside && !home.startsWith("test/")));
     return BANNED_WORDS.filter((banned) => !isExcused(banned)).flatMap(({ word, instead, inComments }) =>
       placesOf(word, inComments ? text : code).map(({ line, match }) => `${path}:${line}: \`${match}\`: ${instead}`),
+    );
+  });
+}
+
+function checkCopies(tree: Tree): string[] {
+  return [...tree].flatMap(([path, text]) => {
+    if (!path.startsWith("src/") || !isSource(path) || isTest(path) || JUDGES.test(path)) return [];
+    const code = withoutComments(text);
+    return LAWS_AT_HOME.filter(({ home }) => home !== path).flatMap(({ copy, home, instead }) =>
+      placesOf(copy, code).map(({ line, match }) => `${path}:${line}: \`${match}\`: use ${instead} of ${home}`),
     );
   });
 }

@@ -4,6 +4,7 @@
  */
 import type { Excess, RateShortage, Shortage, Wait } from "../domain/explanation.ts";
 import type { WorkerId } from "../domain/ids.ts";
+import { isGateClosed } from "../domain/needs.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, taskOf } from "../domain/run.ts";
@@ -110,7 +111,7 @@ function stateReasons(question: Question, { paused, lastOutcome }: ExplainContex
   switch (status.state) {
     case "blocked": {
       const closed: readonly Reason[] =
-        spec.gate === undefined || task.approved ? [] : [{ reason: "gate", prompt: spec.gate }];
+        spec.gate === undefined || !isGateClosed(task) ? [] : [{ reason: "gate", prompt: spec.gate }];
       if (!isHeldBackByNeeds(task)) return closed;
       return [{ reason: "needs", blockers: some(unmetNeeds(run, task), (no) => glimpse(taskOf(run, no))) }, ...closed];
     }
@@ -143,6 +144,7 @@ function dispatchReasons(question: Question): readonly Wait[] {
   return [
     ...backpressure(question),
     ...breakerOpen(question, shape),
+    ...sameKey(question),
     ...hazard(question),
     ...rateLimited(question, shape),
     ...shortOf(question, shape),
@@ -195,6 +197,13 @@ function breakerOpen({ dispatcher, now }: Question, { provider }: Shape): readon
   const breaker = dispatcher.breakers.of(provider);
   const until = breaker.state === "open" ? { until: breaker.until } : {};
   return [{ reason: "breaker-open", provider, failures: breaker.failures, ...until }];
+}
+
+function sameKey({ dispatcher, task }: Question): readonly Wait[] {
+  const key = task.spec.idempotencyKey;
+  const found = dispatcher.keys.holder(task);
+  if (key === undefined || found === undefined) return [];
+  return [{ reason: "same-key", key, run: found.run.manifest.id, holder: glimpse(found.task) }];
 }
 
 function hazard({ dispatcher, run, task, now }: Question): readonly Wait[] {

@@ -195,7 +195,7 @@ function serviceGate(
   return [{ gate: "service", open: isOpen("breaker-open"), provider, state, failures }];
 }
 
-/** Capabilities, files, rates and resources. */
+/** Capabilities, its key, files, rates and resources. */
 function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): readonly Gate[] {
   const { spec } = task;
   const { own, spots, tooMuch, requires } = dispatcher.shapeOf(run, task);
@@ -203,6 +203,9 @@ function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): 
   const gates: Gate[] = [];
   if (requires.length > 0) {
     gates.push({ gate: "capabilities", open: missing.length === 0, missing, total: requires.length });
+  }
+  if (spec.idempotencyKey !== undefined) {
+    gates.push({ gate: "key", open: dispatcher.keys.holder(task) === undefined, key: spec.idempotencyKey });
   }
   if (spec.reads.length + spec.writes.length > 0) {
     const open = dispatcher.hazard(run, task, now) === undefined;

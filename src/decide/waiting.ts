@@ -1,11 +1,13 @@
 /** Everybody who is ready, and where each of them stands: in the queue, backing off, behind somebody's files, or aside. */
+
+import type { Pauses } from "../domain/pauses.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
 import { laneOf, type Ready, type Task } from "../domain/task.ts";
 import { between, type Instant, later, millis } from "../domain/time.ts";
 import { Heap } from "../std/heap.ts";
 import { laneAbove, type Patience, type Tally, WaitingLines } from "./aging.ts";
-import { Aside, type Pauses } from "./aside.ts";
+import { Aside } from "./aside.ts";
 import { Behind, type Notice } from "./behind.ts";
 import type { Fairness } from "./fairness.ts";
 import type { Candidate, Mark, RunQueue } from "./queue.ts";

@@ -17,6 +17,7 @@ export const WAIT_REASONS = [
   "backing-off",
   "backpressure",
   "breaker-open",
+  "same-key",
   "hazard",
   "rate-limited",
   "resources",
@@ -110,6 +111,8 @@ export type Wait =
       /** When it is tried again; absent while a few tasks try it out. */
       readonly until?: Instant;
     }
+  /** Another task with its idempotency key is at it, or will be tried again. */
+  | { readonly reason: "same-key"; readonly key: string; readonly run: RunId; readonly holder: TaskGlimpse }
   | { readonly reason: "rate-limited"; readonly rates: readonly RateShortage[]; readonly until: Instant }
   | {
       readonly reason: "resources";
@@ -136,6 +139,7 @@ export type Gate =
       readonly missing: readonly string[];
       readonly total: number;
     }
+  | { readonly gate: "key"; readonly open: boolean; readonly key: string }
   | { readonly gate: "files"; readonly open: boolean; readonly reads: number; readonly writes: number }
   | {
       readonly gate: "resource";

@@ -88,6 +88,8 @@ export interface TaskSpec {
   readonly verify?: Command;
   /** The task is stopped when its processes together use more memory than this, in bytes. */
   readonly memoryLimit?: number;
+  /** Done once over all runs of the store: another task with this key takes the result of the one that has succeeded with it. */
+  readonly idempotencyKey?: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -115,6 +117,9 @@ export const SPEC_DEFAULTS = {
   timeout: TIMEOUT_DEFAULT,
   labels: {},
 } as const satisfies Partial<TaskSpec>;
+
+/** Whether that is the name of a worker of the local pool: no session can have such a name. */
+export const isLocalWorker = (worker: string): boolean => worker.startsWith(`${LOCAL_POOL}/`);
 
 export const poolOf = ({ pool }: TaskSpec): string => pool ?? LOCAL_POOL;
 

@@ -109,9 +109,10 @@ export class Engine {
   /** Admits a run, whole or not at all. Kept once the run is durable, and with it what its key has led to. `by`: who called for it. */
   async submit(manifest: RunManifest, specs: readonly TaskSpec[], key?: string, by?: string): Promise<Run> {
     this.#refuseOverload(specs);
-    const { histories, pools, rules, turns } = this.#parts;
+    const { histories, pools, rules, keys, turns } = this.#parts;
     const history = await histories.of(manifest.name);
-    return turns.durably((turn) => {
+    await keys.recall(specs);
+    const admitted = turns.durably((turn) => {
       if (this.world.findRun(manifest.id) !== undefined) throw taken(manifest.id);
       const no = runNo(++this.#lastRun);
       const called = by === undefined ? {} : { by };
@@ -121,6 +122,10 @@ export class Engine {
       pools.admit(run, history);
       rules.watch(run);
       return run;
+    });
+    return admitted.catch((error: unknown) => {
+      keys.forget(specs);
+      throw error;
     });
   }
 
@@ -135,13 +140,14 @@ export class Engine {
     const taken: Taken[] = [];
     for (const no of nos) taken.push(await this.#takeUp(no));
     await this.#recallBreakers(taken);
-    const { pools, rules, lookout, turns } = this.#parts;
+    const { pools, rules, lookout, keys, turns } = this.#parts;
     return turns.durably((turn) => {
       // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
       for (const { run, history } of taken) {
         if (run.status.state !== "finished") this.#reopen(turn, run);
         setBack(turn, run);
         pools.admit(run, history, turn.now);
+        keys.admit(run);
         rules.watch(run);
       }
       for (const { run, lost } of taken) for (const task of lost) this.#loseAtRestart(turn, run, task);
@@ -244,6 +250,7 @@ export class Engine {
     const run = await this.#load(no);
     if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run ${no}`);
     const history = await this.#parts.histories.of(run.manifest.name);
+    await this.#parts.keys.recall(run.tasks.map(({ spec }) => spec));
     this.world.runs.set(no, run);
     const held = run.tasks.filter(isOurs);
     const lost: Task[] = [];

@@ -11,6 +11,7 @@ import { World } from "../domain/world.ts";
 import { attemptOf } from "./attempt.ts";
 import { Desk } from "./desk.ts";
 import { Histories } from "./histories.ts";
+import { Keys } from "./keys.ts";
 import { Leases } from "./leases.ts";
 import { LocalWorkers } from "./local-workers.ts";
 import { Lookout } from "./lookout.ts";
@@ -52,7 +53,8 @@ export function assemble({ store, epoch, clock, secrets, executor, logOf, option
   const reports = new SessionReports({ leases, signs, tokens });
   const workers = new LocalWorkers({
     executor,
-    attemptOf: (run, task) => attemptOf(run, task, logOf(run, task)),
+    attemptOf: (run, task) =>
+      attemptOf(run, task, { node: (worker) => pools.local.nodeOf(worker).name, log: logOf(run, task) }),
     leases,
     signs,
     now: () => clock.now(),
@@ -69,7 +71,8 @@ export function assemble({ store, epoch, clock, secrets, executor, logOf, option
   const stopper = new Stopper({ leases, workers, grace });
   const desk = new Desk({ world, pools, leases, tokens, modeOf, ...(ack !== undefined && { ack }) });
   const lookout = new Lookout({ world, pools, workers, leases, signs, stopper, roll, modeOf, patience });
-  const verdicts = new Verdicts({ pools, reports, histories });
+  const keys = new Keys({ store, written: () => turns.durably(() => {}) });
+  const verdicts = new Verdicts({ pools, reports, histories, keys });
   const lookAhead = new LookAhead({ dispatcher: pools.local, policy, now: () => clock.now() });
   const rules: TurnRules = new TurnRules({
     world,
@@ -81,6 +84,7 @@ export function assemble({ store, epoch, clock, secrets, executor, logOf, option
     desk,
     lookout,
     verdicts,
+    keys,
     ttl,
     heartbeat,
     batchMax,
@@ -103,6 +107,7 @@ export function assemble({ store, epoch, clock, secrets, executor, logOf, option
     desk,
     lookout,
     verdicts,
+    keys,
     rules,
     turns,
   };

@@ -1,7 +1,8 @@
 /** Does what a person asked for. What cannot be done any more is let be: the request came too late. */
+import { isGateClosed } from "../domain/needs.ts";
 import { findTask, type Run } from "../domain/run.ts";
 import type { TaskSpec } from "../domain/spec.ts";
-import { type Asked, isHeld, isTerminal, type Task } from "../domain/task.ts";
+import { type Asked, cancellerOf, isHeld, isTerminal, type Task } from "../domain/task.ts";
 import type { RequestKind } from "../store/store.ts";
 import type { Stopper } from "./stopper.ts";
 import type { Turn } from "./turn.ts";
@@ -30,7 +31,7 @@ export function obeyRequest(
       return;
     case "approve":
       for (const task of tasks) {
-        const waits = task.spec.gate !== undefined && !task.approved && !isTerminal(task.status.state);
+        const waits = isGateClosed(task) && !isTerminal(task.status.state);
         if (waits) turn.journal.ofTask(run, task, { kind: "approved", asked }, turn.now);
       }
       return;
@@ -42,6 +43,6 @@ function cancel(turn: Turn, stopper: Stopper, run: Run, task: Task, asked: Asked
   const { status } = task;
   if (isTerminal(status.state)) return;
   if (!isHeld(status)) return turn.journal.ofTask(run, task, { kind: "cancelled", asked }, turn.now);
-  if (status.stopping?.kind === "cancelled") return;
+  if (cancellerOf(status) !== undefined) return;
   stopper.stop(turn, run, task, { kind: "cancelled", asked });
 }

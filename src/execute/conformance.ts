@@ -3,23 +3,26 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { runId, taskId } from "../domain/ids.ts";
-import type { Outcome } from "../domain/outcome.ts";
+import { runId, taskId, workerId } from "../domain/ids.ts";
 import type { ProcessIdentity, StopReason } from "../domain/task.ts";
 import { millis, seconds } from "../domain/time.ts";
-import type { Attempt, Executor, Handle, Watch } from "./executor.ts";
+import type { Attempt, Executor, Handle, Place, Watch } from "./executor.ts";
 
 /** A watch that remembers what it was told. */
 export interface Told extends Watch {
   readonly starts: (ProcessIdentity | undefined)[];
+  readonly sayings: string[];
   progress: number;
 }
 
 export function told(): Told {
   const starts: (ProcessIdentity | undefined)[] = [];
+  const sayings: string[] = [];
   return {
     starts,
+    sayings,
     progress: 0,
+    said: ({ text }) => void sayings.push(text),
     started: (process) => void starts.push(process),
     progressed() {
       this.progress++;
@@ -29,13 +32,16 @@ export function told(): Told {
 
 export const CANCELLED: StopReason = { kind: "cancelled", asked: { by: "a person", why: "a test" } };
 
+/** `directory`, for a worker of this machine. */
+export const place = (directory: string): Place => ({ worker: workerId("local/1"), node: "local", directory });
+
 /** The smallest attempt in `dir`: a shell line, and whatever matters to the test. */
 export const shell = (dir: string, line: string, changes: Partial<Attempt> = {}): Attempt => ({
   run: runId("run"),
   task: taskId("task"),
   fence: 1,
   work: { shell: line },
-  cwd: dir,
+  where: place(dir),
   env: {},
   priority: "normal",
   log: join(dir, "logs", "task.log"),
@@ -65,14 +71,6 @@ export function executorConformance(open: (dir: string) => Executor | Promise<Ex
       rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
     });
 
-    test("who is eager tells the outcome to whoever watches before anybody else has it", async () => {
-      const order: string[] = [];
-      const ending = ({ kind }: Outcome): void => void order.push(kind);
-      const handle = executor.start(shell(dir, "true"), { ...watch, ending });
-      await handle.outcome.then(() => order.push("told"));
-      expect(order).toEqual(executor.isEager === true ? ["success", "told"] : ["told"]);
-    });
-
     test("an attempt that ends well is a success, told to have started once and before", async () => {
       const handle = start("true");
       expect(watch.starts).toEqual([]);
@@ -96,9 +94,9 @@ export function executorConformance(open: (dir: string) => Executor | Promise<Ex
     });
 
     test("a directory that does not exist is named", async () => {
-      const cwd = join(dir, "nowhere");
-      const outcome = await start("true", { cwd }).outcome;
-      expect(outcome).toMatchObject({ kind: "spawn", message: `the directory ${cwd} does not exist` });
+      const nowhere = join(dir, "nowhere");
+      const outcome = await start("true", { where: place(nowhere) }).outcome;
+      expect(outcome).toMatchObject({ kind: "spawn", message: `the directory ${nowhere} does not exist` });
     });
 
     test("it runs in its directory, and knows which attempt it is", async () => {

@@ -2,7 +2,7 @@
 
 import type { WaitReason } from "../domain/explanation.ts";
 import type { TaskId } from "../domain/ids.ts";
-import { describeOutcome } from "../domain/outcome.ts";
+import { describeOutcome, refText } from "../domain/outcome.ts";
 import { PRIORITIES } from "../domain/spec.ts";
 import { formatDuration } from "../domain/time.ts";
 import type { PauseReply } from "../wire/replies/control.ts";
@@ -29,6 +29,7 @@ import { pauseLines } from "./workers.ts";
 /** Longer lists are cut, and say by how much. */
 const RUNNING_MAX = 16;
 const FAILED_MAX = 8;
+const TAKEN_MAX = 5;
 const EXAMPLES_MAX = 3;
 const BAR_WIDTH_MAX = 60;
 /** Where there is less room, half a path would help nobody. */
@@ -48,6 +49,7 @@ export function statusText(view: StatusView, options: StatusOptions, theme: Them
     runningSection(view, columns),
     waitingSection(view, columns),
     failedSection(view, columns),
+    takenSection(view, columns),
     roomSection(view, columns),
     nextSection(view, command),
   ];
@@ -145,6 +147,19 @@ function failedSection({ failed }: StatusView, columns: number): Line[] {
     [strong("Failed")],
     ...table(rows, { columns: [{ shrinkTo: 16 }, { shrinkTo: 20 }, { shrinkTo: 10 }], width: columns }),
     ...moreLine(failed.length - rows.length),
+  ];
+}
+
+/** What was not done again. */
+function takenSection({ taken }: StatusView, columns: number): Line[] {
+  if (taken.length === 0) return [];
+  const rows = taken
+    .slice(0, TAKEN_MAX)
+    .map(({ task, from }) => [[STATE_SIGNS.succeeded, " ", task], [quiet(`the result of ${refText(from)}`)]]);
+  return [
+    [strong("Done before, by the same key")],
+    ...table(rows, { columns: [{ shrinkTo: 16 }, { shrinkTo: 20 }], width: columns }),
+    ...moreLine(taken.length - rows.length),
   ];
 }
 

@@ -20,6 +20,7 @@ const REASON_TITLES: Readonly<Record<WaitReason, string>> = {
   "no-match": "impossible here",
   backpressure: "held back, the queue is full",
   "breaker-open": "for a service that fails",
+  "same-key": "for the same key",
   hazard: "for files",
   "rate-limited": "for a rate to fill up",
   resources: "for resources",
@@ -58,6 +59,8 @@ export function waitPhrase(wait: Wait, now: Instant): string {
         ...(wait.missing.length > 0 ? [`no worker has ${wait.missing.join(", ")}`] : []),
         ...wait.tooMuch.map(tooMuchPhrase),
       ].join(", ");
+    case "same-key":
+      return `its key is with ${wait.holder.task} of run ${wait.run}`;
     case "hazard":
       return `${wait.path} is ${holds(wait.holder)} ${wait.holder.task}`;
     case "backpressure":
@@ -121,6 +124,8 @@ export function waitSentence(wait: Wait, now: Instant): string {
         return `waits for a session of pool ${pool}: ${there}${missing.length > 0 ? `, it needs ${missing.join(", ")}` : ""}.`;
       }
       return `can never start here: ${waitPhrase(wait, now)}.`;
+    case "same-key":
+      return `waits for ${glimpsePhrase(wait.holder, now)} of run ${wait.run}, which has the same idempotency key (${wait.key}): if that succeeds, its result is taken.`;
     case "hazard": {
       const holder = glimpsePhrase(wait.holder, now);
       const [own, other] = HAZARD_VERBS[wait.kind];
@@ -222,6 +227,7 @@ export function waitJson(wait: Wait): WaitReply {
       };
     case "backing-off":
       return { reason: wait.reason, until: iso(wait.until), ...(wait.after && { after: outcomeJson(wait.after) }) };
+    case "same-key":
     case "hazard":
       return { ...wait, holder: glimpseJson(wait.holder) };
     case "resources":

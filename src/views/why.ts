@@ -1,7 +1,7 @@
 /** Why a task is where it is: a sentence, the numbers behind it, and what to do about it. */
 
 import type { Explanation, Gate, PoolThere, SessionThere, Unblock, Wait } from "../domain/explanation.ts";
-import { describeOutcome } from "../domain/outcome.ts";
+import { describeOutcome, isTaken, refText } from "../domain/outcome.ts";
 import type { StopReason } from "../domain/task.ts";
 import { between, formatDuration, type Instant, millis } from "../domain/time.ts";
 import { unreachable } from "../std/invariant.ts";
@@ -77,6 +77,9 @@ function verdictOf(explanation: Explanation): string {
       return `is done, and its acceptance command has run for ${age(since ?? at, at)}, attempt ${attempt}${stopping}.`;
     }
     case "succeeded":
+      if (outcome !== undefined && isTaken(outcome)) {
+        return `took the result of ${refText(outcome.takenFrom)}, which has the same idempotency key, ${ago(since, at)}: it was not done again.`;
+      }
       return attempt === 0
         ? "was done by an earlier run."
         : `succeeded${outcome ? ` in ${formatDuration(outcome.durationMs)}` : ""}, ${ago(since, at)}.`;
@@ -167,6 +170,8 @@ function gateWords(gate: Gate, now: Instant): readonly [string, string] {
         "capabilities",
         gate.open ? `${gate.total} of ${gate.total} there` : `nobody has ${gate.missing.join(", ")}`,
       ];
+    case "key":
+      return ["key", gate.open ? `nobody else has ${gate.key}` : `another task has ${gate.key}`];
     case "files":
       return [
         "files",
@@ -293,6 +298,8 @@ function nextSteps(explanation: Explanation, leavesLog: WhyOptions["leavesLog"])
       if (root === undefined) return [];
       if (root.state === "running" && leavesLog(root.task)) return follow(root.task, "watch what it hangs on");
       return [[["why", root.task], "what it hangs on"]];
+    case "same-key":
+      return [[["why", wait.holder.task, "--run", wait.run], "how the other one is doing"]];
     case "hazard":
       return follow(wait.holder.task, "watch who holds the files");
     case "offered":

@@ -80,6 +80,7 @@ export class Disk {
       sessions: () => life.pass(store.sessions()),
       pauses: () => life.pass(store.pauses()),
       recall: (key) => life.pass(store.recall(key)),
+      doneWith: (keys) => life.pass(store.doneWith(keys)),
       forget: (before) => life.pass(store.forget(before)),
       prune: (runs) => life.pass(store.prune(runs)),
       forgotten: () => life.pass(store.forgotten()),

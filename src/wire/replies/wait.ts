@@ -46,6 +46,7 @@ const EVIDENCE_OF = {
     sessions: count().optional(),
   },
   offered: { session: words(), until: time() },
+  "same-key": { key: words(), run: words().describe("The run of the holder."), holder: GLIMPSE },
   hazard: {
     kind: oneOf(["write-write", "read-write", "write-read"]).describe("First what it wants to do, then the holder."),
     path: words(),

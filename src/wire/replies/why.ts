@@ -19,6 +19,7 @@ const GATES = {
   pause: { open },
   "back-off": { open, until: time() },
   capabilities: { open, missing: names(), total: count() },
+  key: { open, key: words() },
   files: { open, reads: count(), writes: count() },
   resource: { open, name: words(), scope, asked: number(), free: number(), capacity: number() },
   rate: { open, name: words(), asked: number(), level: number(), capacity: number(), per: number() },
