@@ -14,6 +14,7 @@ import { STATE_SIGNS } from "./sign.ts";
 import { askedJson, askedWords } from "./system-events.ts";
 import { wrapWords } from "./text.ts";
 import { amount, glimpseJson, names, shortPhrase, waitJson, waitSentence } from "./wait.ts";
+import { nextSteps } from "./why-next.ts";
 import { wishJson, wishLines } from "./wishes.ts";
 import { SESSION_SIGNS } from "./workers.ts";
 
@@ -25,8 +26,6 @@ export interface WhyOptions {
   readonly leavesLog: (task: string) => boolean;
   readonly command?: CommandWriter;
 }
-
-type NextStep = readonly [words: readonly string[], purpose: string];
 
 export function whyText(explanation: Explanation, options: WhyOptions, theme: Theme): string[] {
   const { columns, newest, leavesLog, command = plainCommand } = options;
@@ -276,89 +275,6 @@ function unblockWords({ at, from }: Unblock, now: Instant, { timeZone }: Theme):
     default:
       return unreachable(from);
   }
-}
-
-function nextSteps(explanation: Explanation, leavesLog: WhyOptions["leavesLog"]): NextStep[] {
-  const { wait, state, task, roots, because } = explanation;
-  const root = because?.at(-1) ?? roots?.first[0];
-  const logs = (of: string, purpose: string): NextStep[] => (leavesLog(of) ? [[["logs", of], purpose]] : []);
-  const follow = (of: string, purpose: string): NextStep[] => (leavesLog(of) ? [[["logs", of, "-f"], purpose]] : []);
-  // What a person was asked for has been said already.
-  if (explanation.wishes !== undefined) return [[["status"], "how to go on with its run"]];
-  switch (wait?.reason) {
-    case "gate":
-      return [[["approve", task], "open the gate"]];
-    case "parked":
-      return [
-        ...logs(task, "what the last attempt said"),
-        [["requeue", task], "try it again, at no cost"],
-        [["cancel", task], "give it up"],
-      ];
-    case "needs":
-      if (root === undefined) return [];
-      if (root.state === "running" && leavesLog(root.task)) return follow(root.task, "watch what it hangs on");
-      return [[["why", root.task], "what it hangs on"]];
-    case "same-key":
-      return [[["why", wait.holder.task, "--run", wait.run], "how the other one is doing"]];
-    case "hazard":
-      return follow(wait.holder.task, "watch who holds the files");
-    case "offered":
-      return [
-        [["claim", task, "--session", wait.session], "take it as that session"],
-        [["workers"], "who is there"],
-      ];
-    case "no-match":
-      if (explanation.pool !== undefined) return joining(explanation.pool);
-      return [[["doctor"], "what this machine has"]];
-    case "backing-off":
-      return logs(task, "what the last attempt said");
-    case "capacity":
-      if (wait.workers === 0) return [[["status"], "how to go on with the run"]];
-      return explanation.pool === undefined ? [] : claiming(explanation.pool, task);
-    case "resources": {
-      const holder = wait.short[0]?.holders.first[0];
-      return holder === undefined ? [] : follow(holder.task, `watch who holds ${wait.short[0]?.name}`);
-    }
-    case "backpressure":
-      return [[["status"], "what the queue is full of"]];
-    case "breaker-open":
-    case "rate-limited":
-    case "paused":
-      return [];
-    case undefined:
-      if (state === "failed") return [...logs(task, "what it said"), [["retry"], "run again what did not succeed"]];
-      if (state === "running" || state === "verifying") return follow(task, "watch it");
-      if (root === undefined) return [];
-      if (root.state === "failed" && leavesLog(root.task)) return logs(root.task, "what went wrong there");
-      return [[["why", root.task], "what happened there"]];
-    default:
-      return unreachable(wait);
-  }
-}
-
-/** Nobody there may take it: how to become somebody who may. */
-function joining({ name, requires, workspace, channel, session }: PoolThere): NextStep[] {
-  const words = [
-    ...["session", "join", "--pool", name],
-    ...(session === undefined ? [] : ["--id", session]),
-    ...requires.flatMap((each) => ["--capability", each]),
-    ...(workspace === undefined ? [] : ["--workspace", workspace]),
-    ...(channel === undefined ? [] : ["--channel", channel]),
-  ];
-  return [
-    [words, "join as one that may, then claim it"],
-    [["workers"], "who is there"],
-  ];
-}
-
-/** Sessions that may take it are there. Unless the scheduler assigns, one of them has to claim. */
-function claiming({ mode, sessions }: PoolThere, task: string): NextStep[] {
-  const idle = sessions.find(({ suits, state }) => suits && state === "idle");
-  const claims: NextStep[] =
-    idle === undefined || mode === "push"
-      ? []
-      : [[["claim", task, "--session", idle.session], `take it as ${idle.session}`]];
-  return [...claims, [["workers"], "who is there, and what each does"]];
 }
 
 /** For programs: every number. */
