@@ -119,7 +119,7 @@ function stateReasons(question: Question, { paused, lastOutcome }: ExplainContex
       return [{ reason: "parked", why: status.reason, since: status.at }];
     case "ready":
       return [
-        ...pausedReason(paused ?? dispatcher.ready.aside.pauses.of(run, task)?.asked),
+        ...pausedReason(paused ?? dispatcher.ready.pauseOf(run, task)?.asked),
         ...(offer === undefined || offer.until < now || offer.session === worker
           ? []
           : [{ reason: "offered", ...offer } as const]),

@@ -170,7 +170,7 @@ function ownGates(
   const unmet = unmetNeeds(run, task).length;
   if (total > 0) gates.push({ gate: "needs", open: unmet === 0, met: total - unmet, total });
   if (spec.gate !== undefined) gates.push({ gate: "approval", open: task.approved, prompt: spec.gate });
-  if (context.paused !== undefined || dispatcher.ready.aside.pauses.of(run, task) !== undefined)
+  if (context.paused !== undefined || dispatcher.ready.pauseOf(run, task) !== undefined)
     gates.push({ gate: "pause", open: false });
   if (status.state === "ready" && status.notBefore > status.since) {
     gates.push({ gate: "back-off", open: status.notBefore <= now, until: status.notBefore });

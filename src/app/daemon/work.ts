@@ -128,7 +128,7 @@ export function workOf(parts: WorkParts): Work {
   function openOffer(session: string): Wake | undefined {
     const profile = engine.world.sessions.get(workerId(session))?.profile;
     if (profile === undefined) return undefined;
-    for (const { run, task } of engine.pools.line(profile.pool).ready.aside.offeredTo(profile.id)) {
+    for (const { run, task } of engine.pools.line(profile.pool).ready.offeredTo(profile.id)) {
       const { until } = task.offer ?? {};
       if (until !== undefined && until > clock.now()) return wakeOf({ run, task, until, reason: "offered" });
     }
