@@ -19,6 +19,7 @@ export const LAWS: Readonly<Record<string, (tree: Tree) => readonly string[]>> =
   "a law has one home": checkCopies,
   "files and folders are named for what they do": checkNames,
   "a file is about one thing": checkLengths,
+  "no module of the engine knows too many others": checkImportCounts,
   "a page has one title": checkTitles,
   "a test is never left out without a reason": checkSkippedTests,
 };
@@ -129,6 +130,8 @@ const THE_LAWS = /^test\/tidy(?:\.test)?\.ts$/;
 const NAMELESS = /^(?:utils?|common|helpers?|types?|misc)$/;
 const NOT_OURS = /(?:^|\/)(?:node_modules|dist|fixtures)\//;
 const LINES_MAX = 400;
+/** Other modules that one of the engine may import: more, and it is where everything meets. */
+const IMPORTS_MAX = 20;
 
 const isSource = (path: string): boolean => /\.(?:ts|tsx|mjs)$/.test(path);
 const isTest = (path: string): boolean => /\.test\.ts$|\/conformance\.ts$/.test(path);
@@ -260,6 +263,14 @@ function checkLengths(tree: Tree): string[] {
     .map(([path, text]) => ({ path, lines: text.trimEnd().split("\n").length }))
     .filter(({ lines }) => lines > LINES_MAX)
     .map(({ path, lines }) => `${path}: ${lines} lines, more than ${LINES_MAX}; which two things is it?`);
+}
+
+function checkImportCounts(tree: Tree): string[] {
+  return [...tree]
+    .filter(([path]) => path.startsWith("src/engine/") && isSource(path) && !isTest(path))
+    .map(([path, text]) => ({ path, count: new Set(specifiersIn(text)).size }))
+    .filter(({ count }) => count > IMPORTS_MAX)
+    .map(({ path, count }) => `${path}: imports ${count} modules, more than ${IMPORTS_MAX}; whose parts does it hold?`);
 }
 
 function checkTitles(tree: Tree): string[] {

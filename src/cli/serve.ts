@@ -75,15 +75,14 @@ interface Doors {
 
 /** The API and MCP, on the socket and wherever else was asked for. */
 async function openDoors({ service, scheduler }: Daemon, { state, listen, ...where }: Doors, terminal: Terminal) {
-  const [{ serve }, { openMcpHttp }, { mcpMount }, { planReader }] = await Promise.all([
+  const [{ serve }, { mcpMount }, { planReader }] = await Promise.all([
     import("../http/server.ts"),
-    import("../mcp/http.ts"),
     import("../mcp/mount.ts"),
     import("../mcp/plan-text.ts"),
   ]);
   const { clock, secrets } = scheduler;
   const newId = (): string => secrets.token();
-  const mcp = openMcpHttp({ service, clock, version: version(), newId, readPlan: planReader() });
+  const mcp = mcpMount({ service, clock, version: version(), newId, readPlan: planReader() });
   const server = await serve({
     service,
     state: state.root,
@@ -91,7 +90,7 @@ async function openDoors({ service, scheduler }: Daemon, { state, listen, ...whe
     secrets,
     ...where,
     ...(listen !== undefined && { listen }),
-    mounts: [mcpMount(mcp)],
+    mounts: [mcp],
     onFault: (error) => terminal.err(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
   });
   const close = async (): Promise<void> => {

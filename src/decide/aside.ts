@@ -4,20 +4,20 @@ import type { Pauses } from "../domain/pauses.ts";
 import type { Candidate } from "./queue.ts";
 
 export class Aside {
-  readonly pauses: Pauses;
+  readonly #pauses: Pauses;
   /** For whom each is kept that is kept for somebody. */
   readonly #kept = new Map<Candidate, WorkerId>();
   readonly #offered = new Map<WorkerId, Set<Candidate>>();
 
   constructor(pauses: Pauses) {
-    this.pauses = pauses;
+    this.#pauses = pauses;
   }
 
   /** Puts the candidate aside if it has to be. */
   takes(candidate: Candidate): boolean {
     const { run, task } = candidate;
     const { offer } = task;
-    if (offer === undefined && this.pauses.of(run, task) === undefined) return false;
+    if (offer === undefined && this.#pauses.of(run, task) === undefined) return false;
     candidate.standing = "aside";
     if (offer !== undefined) {
       this.#kept.set(candidate, offer.session);
@@ -49,6 +49,6 @@ export class Aside {
 
   /** What is kept for the session, and is not on hold. */
   offeredTo(session: WorkerId): readonly Candidate[] {
-    return [...(this.#offered.get(session) ?? [])].filter(({ run, task }) => this.pauses.of(run, task) === undefined);
+    return [...(this.#offered.get(session) ?? [])].filter(({ run, task }) => this.#pauses.of(run, task) === undefined);
   }
 }

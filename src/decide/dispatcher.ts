@@ -200,7 +200,7 @@ export class Dispatcher extends RunBooks {
   /** The next assignment for this worker and nobody else: what is kept for it first. */
   nextFor(worker: WorkerId, seeker: Seeker, now: Instant): Assignment | undefined {
     if (!this.#site.isIdle(worker)) return undefined;
-    const kept = this.ready.aside.offeredTo(worker).find((each) => this.#mayGo(each, seeker, now));
+    const kept = this.ready.offeredTo(worker).find((each) => this.#mayGo(each, seeker, now));
     const candidate = kept ?? this.#choose(now, seeker)?.candidate;
     return candidate && this.#assign(candidate, worker, now);
   }
@@ -222,7 +222,7 @@ export class Dispatcher extends RunBooks {
     if (candidate === undefined || !this.#site.isIdle(worker)) return undefined;
     const { offer } = task;
     const isKeptFromIt = offer !== undefined && offer.session !== worker && offer.until >= now;
-    if (isKeptFromIt || this.ready.aside.pauses.of(candidate.run, task) !== undefined) return undefined;
+    if (isKeptFromIt || this.ready.pauseOf(candidate.run, task) !== undefined) return undefined;
     return this.#mayGo(candidate, seeker, now) ? this.#assign(candidate, worker, now) : undefined;
   }
 

@@ -35,7 +35,7 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
     ...(pools.line(pool).roster?.suited(task.spec) ?? []),
   ];
   /** Who was woken for something has something to do: what else waits for it waits for a worker. */
-  const isWoken = ({ profile }: Session): boolean => pools.line(profile.pool).ready.aside.isFor(profile.id);
+  const isWoken = ({ profile }: Session): boolean => pools.line(profile.pool).ready.isOfferedTo(profile.id);
   /** By shape, as long as nobody is woken: many tasks are for the same sessions. */
   const free = new Map<Shape, boolean>();
   const isAnyFree = (pending: Pending): boolean => {
@@ -59,7 +59,7 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
     pendingCount: () => lines().reduce((sum, [, line]) => sum + line.ready.size, 0),
     offered: () =>
       lines().flatMap(([pool, line]) =>
-        Array.from(line.ready.aside.offered(), (candidate) => pendingOf(candidate, pool, line)),
+        Array.from(line.ready.offered(), (candidate) => pendingOf(candidate, pool, line)),
       ),
     active: () => lines().reduce((sum, [, line]) => sum + line.out, 0),
     sessions: () => world.sessions.size,
@@ -85,7 +85,7 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
       return found.ok && wakes(pending.pool) && isAnyFree(pending) ? "idle" : "busy";
     },
     suited: (pending) => suited(pending).filter((each) => isIdle(each) && reaches(each)),
-    isPaused: ({ run, task }) => pools.of(task).ready.aside.pauses.of(run, task) !== undefined,
+    isPaused: ({ run, task }) => pools.of(task).ready.pauseOf(run, task) !== undefined,
     write: ({ run, task }, news) => {
       if (news.kind === "offered" || news.kind === "offer_ended") free.clear();
       turn.journal.ofTask(run, task, news, now);

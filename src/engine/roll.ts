@@ -71,7 +71,7 @@ export class Roll {
   /** What it was woken for is free for others. What it holds stays out until its lease runs out. */
   leave(turn: Turn, id: WorkerId, why: string): void {
     const { pool } = this.must(id).profile;
-    for (const { run, task } of [...this.#pools.line(pool).ready.aside.offered()]) {
+    for (const { run, task } of [...this.#pools.line(pool).ready.offered()]) {
       if (task.offer?.session !== id) continue;
       turn.journal.ofTask(run, task, { kind: "offer_ended", session: id, why: "gone" }, turn.now);
     }

@@ -1,7 +1,7 @@
 /** Who works. */
 import { DISPATCH_MODES } from "../../domain/pool.ts";
 import { SESSION_STATES } from "../../domain/session.ts";
-import { type Infer, list, oneOf } from "../../std/schema.ts";
+import { boolean, type Infer, list, oneOf } from "../../std/schema.ts";
 import { object } from "../../std/schema-maps.ts";
 import { count, names, time, words } from "./words.ts";
 
@@ -21,6 +21,9 @@ export const SESSION = object({
   slots: count(),
   ttl_ms: count(),
   state: oneOf(SESSION_STATES),
+  claiming: boolean()
+    .optional()
+    .describe("Whether a claim of it waits to be answered. Only where all sessions are listed."),
   seen_at: time(),
   holds: holds(),
 });
