@@ -21,6 +21,38 @@ const complaints = (files: Record<string, string>): string[] => {
   return Object.values(LAWS).flatMap((check) => check(tree));
 };
 
+describe("the law of one home", () => {
+  test.each([
+    ["whether a need is met", `const met = ended || spec.onFailure === "continue";`, "`isMet` of src/domain/needs.ts"],
+    [
+      "a closed gate",
+      `if (spec.gate !== undefined && !task.approved) return;`,
+      "`isGateClosed` of src/domain/needs.ts",
+    ],
+    ["who cancels", `if (status.stopping?.kind === "cancelled") return;`, "`cancellerOf` of src/domain/task.ts"],
+    ["poison", "if (task.expiries >= MOST) return;", "`isPoison` of src/decide/rule.ts"],
+    ["the working directory", `resolve(manifest.directory, spec.cwd ?? ".");`, "`directoryOf` of src/domain/run.ts"],
+    ["the pool", "const pool = task.spec.pool ?? OURS;", "`poolOf` of src/domain/spec.ts"],
+    ["the reach of a pause", `return pauses.has(scopeKey({ of: "run", run }));`, "`Pauses` of src/domain/pauses.ts"],
+    ["the look-up of a scope", `return { of: "task", run, task };`, "`findScope` of src/app/scope.ts"],
+    ["an estimate", "const ms = Math.exp(record.meanLog);", "`knownDuration` of src/domain/estimate.ts"],
+  ])("knows a copy of %s", (_, text, instead) => {
+    expect(complaints({ "src/app/retry.ts": text })).toEqual([
+      expect.stringMatching(`: use ${instead}$`.replace(/[.]/g, "\\.")),
+    ]);
+    expect(complaints({ "src/app/retry.test.ts": text, "src/simulate/history/law.ts": text })).toEqual([]);
+  });
+});
+
+test("the law of imports counts every module once, in the engine alone", () => {
+  const text = Array.from({ length: 21 }, (_, at) => `import { a${at} } from "./part-${at}.ts";`).join("\n");
+  const [first] = text.split("\n");
+  expect(complaints({ "src/engine/all.ts": text })).toEqual([
+    "src/engine/all.ts: imports 21 modules, more than 20; whose parts does it hold?",
+  ]);
+  expect(complaints({ "src/engine/few.ts": Array(30).fill(first).join("\n"), "src/app/all.ts": text })).toEqual([]);
+});
+
 describe("the law of layers", () => {
   test.each([
     ["a plain import", `import { tick } from "../engine/tick.ts";`],

@@ -16,8 +16,10 @@ export const LAWS: Readonly<Record<string, (tree: Tree) => readonly string[]>> =
   "files do not import each other in a circle": checkCycles,
   "what a browser folds with needs no Node": checkBrowserParts,
   "banned words are not used": checkWords,
+  "a law has one home": checkCopies,
   "files and folders are named for what they do": checkNames,
   "a file is about one thing": checkLengths,
+  "no module of the engine knows too many others": checkImportCounts,
   "a page has one title": checkTitles,
   "a test is never left out without a reason": checkSkippedTests,
 };
@@ -55,6 +57,29 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   http: [...SURFACE, "effects"],
   mcp: [...SURFACE, "effects/clock.ts"],
 };
+
+/** Laws of which a copy can be known by its words, where each is at home, and what is called elsewhere. */
+const LAWS_AT_HOME: readonly { readonly copy: RegExp; readonly home: string; readonly instead: string }[] = [
+  { copy: /onFailure === "(?:continue|skip)"/, home: "src/domain/needs.ts", instead: "`isMet`" },
+  { copy: /\bgate !== undefined && !(?:\w+\.)?approved/, home: "src/domain/needs.ts", instead: "`isGateClosed`" },
+  {
+    copy: /stopping\?\.kind [!=]== "cancelled"(?! && stopping\.asked\.why)/,
+    home: "src/domain/task.ts",
+    instead: "`cancellerOf`",
+  },
+  { copy: /\bexpiries (?:>=|<) /, home: "src/decide/rule.ts", instead: "`isPoison`" },
+  { copy: /\bcwd \?\? "|\.directory, (?:\w+\.)*cwd\b/, home: "src/domain/run.ts", instead: "`directoryOf`" },
+  { copy: /\bspec\.pool \?\? |\bpool \?\? "local"/, home: "src/domain/spec.ts", instead: "`poolOf`" },
+  {
+    copy: /\bscopeKey\(\{ of: "(?:pool|run|task)"/,
+    home: "src/domain/pauses.ts",
+    instead: "`Pauses`",
+  },
+  { copy: /\bof: "task", run/, home: "src/app/scope.ts", instead: "`findScope`" },
+  { copy: /Math\.exp\([\w.]*\bmeanLog\)/, home: "src/domain/estimate.ts", instead: "`knownDuration`" },
+];
+/** Histories are judged by laws of their own: one that was shared would be wrong together with what it judges. */
+const JUDGES = /^src\/simulate\//;
 
 interface BannedWord {
   readonly word: RegExp;
@@ -105,6 +130,8 @@ const THE_LAWS = /^test\/tidy(?:\.test)?\.ts$/;
 const NAMELESS = /^(?:utils?|common|helpers?|types?|misc)$/;
 const NOT_OURS = /(?:^|\/)(?:node_modules|dist|fixtures)\//;
 const LINES_MAX = 400;
+/** Other modules that one of the engine may import: more, and it is where everything meets. */
+const IMPORTS_MAX = 20;
 
 const isSource = (path: string): boolean => /\.(?:ts|tsx|mjs)$/.test(path);
 const isTest = (path: string): boolean => /\.test\.ts$|\/conformance\.ts$/.test(path);
@@ -197,6 +224,16 @@ function checkWords(tree: Tree): string[] {
   });
 }
 
+function checkCopies(tree: Tree): string[] {
+  return [...tree].flatMap(([path, text]) => {
+    if (!path.startsWith("src/") || !isSource(path) || isTest(path) || JUDGES.test(path)) return [];
+    const code = withoutComments(text);
+    return LAWS_AT_HOME.filter(({ home }) => home !== path).flatMap(({ copy, home, instead }) =>
+      placesOf(copy, code).map(({ line, match }) => `${path}:${line}: \`${match}\`: use ${instead} of ${home}`),
+    );
+  });
+}
+
 function placesOf(word: RegExp, text: string): { readonly line: number; readonly match: string }[] {
   return text.split("\n").flatMap((content, index) => {
     const match = word.exec(content)?.[0].trim();
@@ -226,6 +263,14 @@ function checkLengths(tree: Tree): string[] {
     .map(([path, text]) => ({ path, lines: text.trimEnd().split("\n").length }))
     .filter(({ lines }) => lines > LINES_MAX)
     .map(({ path, lines }) => `${path}: ${lines} lines, more than ${LINES_MAX}; which two things is it?`);
+}
+
+function checkImportCounts(tree: Tree): string[] {
+  return [...tree]
+    .filter(([path]) => path.startsWith("src/engine/") && isSource(path) && !isTest(path))
+    .map(([path, text]) => ({ path, count: new Set(specifiersIn(text)).size }))
+    .filter(({ count }) => count > IMPORTS_MAX)
+    .map(({ path, count }) => `${path}: imports ${count} modules, more than ${IMPORTS_MAX}; whose parts does it hold?`);
 }
 
 function checkTitles(tree: Tree): string[] {

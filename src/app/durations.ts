@@ -1,6 +1,7 @@
 /** How long each task of a plan really takes, for a simulation: as the file says, else the plan, else earlier runs, else a second. */
 import { readFile } from "node:fs/promises";
 import { UserError } from "../domain/errors.ts";
+import { knownDuration } from "../domain/estimate.ts";
 import type { History } from "../domain/history.ts";
 import type { TaskId } from "../domain/ids.ts";
 import type { TaskSpec } from "../domain/spec.ts";
@@ -25,14 +26,12 @@ export function lastingOf(specs: readonly TaskSpec[], actual: Durations, history
     sources[source]++;
     return millis(lasts);
   };
-  const durations = specs.map(({ id, estimate }) => {
-    const known = actual.get(id);
-    if (known !== undefined) return from("actual", known);
-    if (estimate !== undefined) return from("estimate", estimate);
-    const recorded = history.durations.get(id);
-    return recorded === undefined
-      ? from("unknown", DURATION_UNKNOWN)
-      : from("history", Math.round(Math.exp(recorded.meanLog)));
+  const durations = specs.map((spec) => {
+    const lasts = actual.get(spec.id);
+    if (lasts !== undefined) return from("actual", lasts);
+    const known = knownDuration(spec, ({ id }) => history.durations.get(id));
+    if (known === undefined) return from("unknown", DURATION_UNKNOWN);
+    return known.source === "plan" ? from("estimate", known.ms) : from("history", Math.round(known.ms));
   });
   return { durations, sources };
 }

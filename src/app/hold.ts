@@ -4,11 +4,13 @@ import { type PauseScope, scopeKey } from "../domain/pause.ts";
 import type { Asked } from "../domain/task.ts";
 import type { Executor } from "../execute/executor.ts";
 import { InvariantError, invariant } from "../std/invariant.ts";
+import type { RunRow } from "../store/rows.ts";
 import type { PauseReply } from "../wire/answers.ts";
 import type { PauseRequest } from "../wire/messages.ts";
 import { loadConfig } from "./config.ts";
 import { findRun, loadRun, mustFindTask } from "./reader.ts";
 import { openScheduler, type Scheduler } from "./scheduler.ts";
+import { findScope } from "./scope.ts";
 import { type StateDir, stateHere } from "./state.ts";
 
 type Where = Parameters<typeof stateHere>[0];
@@ -57,19 +59,25 @@ interface Scoped {
   readonly names: Pick<PauseReply, "of" | "pool" | "run" | "task">;
 }
 
-async function scopeOf(scheduler: Scheduler, { pool, run, task }: PauseRequest): Promise<Scoped> {
-  if (task === undefined && run === undefined) {
-    return pool === undefined
-      ? { scope: { of: "scheduler" }, names: { of: "scheduler" } }
-      : { scope: { of: "pool", pool }, names: { of: "pool", pool } };
-  }
-  const row = await findRun(scheduler, run);
-  const { id } = row.manifest;
-  if (row.status.state === "finished") throw new UserError("RUN_ENDED", `Run ${id} has ended (${row.status.outcome})`);
-  if (task === undefined) return { scope: { of: "run", run: row.no }, names: { of: "run", run: id } };
-  const found = mustFindTask(await loadRun(scheduler, row), task);
-  return {
-    scope: { of: "task", run: row.no, task: found.no },
-    names: { of: "task", run: id, task: found.spec.id },
+/** Looked up in the store, which no scheduler works in: a run that has ended cannot be put on hold. */
+async function scopeOf(scheduler: Scheduler, request: PauseRequest): Promise<Scoped> {
+  const found: { run?: string; task?: string } = {};
+  const rowOf = async (name: string | undefined): Promise<RunRow> => {
+    const row = await findRun(scheduler, name);
+    const { status, manifest } = row;
+    if (status.state === "finished")
+      throw new UserError("RUN_ENDED", `Run ${manifest.id} has ended (${status.outcome})`);
+    found.run = manifest.id;
+    return row;
   };
+  const scope = await findScope(request, {
+    run: async (name) => (await rowOf(name)).no,
+    task: async (name, id) => {
+      const row = await rowOf(name);
+      const { no, spec } = mustFindTask(await loadRun(scheduler, row), id);
+      found.task = spec.id;
+      return { run: row.no, task: no };
+    },
+  });
+  return { scope, names: { of: scope.of, ...(scope.of === "pool" && { pool: scope.pool }), ...found } };
 }

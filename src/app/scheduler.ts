@@ -105,6 +105,15 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
   };
 }
 
+/** Begins nothing more, and leaves what runs to the next scheduler of the state directory. Returns how many attempts those are. */
+export async function leaveRunning({ engine, executor }: Pick<Scheduler, "engine" | "executor">): Promise<number> {
+  engine.pause();
+  await engine.close();
+  // Where everything has ended and is saved, the executor ends as ever.
+  if (engine.live > 0) executor.leave?.();
+  return engine.live;
+}
+
 const localWorkers = (count: number) => Array.from({ length: count }, (_, index) => workerId(`local/${index + 1}`));
 
 /** The settings that the engine goes by. */
@@ -114,6 +123,7 @@ export function engineOptions(config: Config): Omit<EngineOptions, "workers" | "
     grace,
     leaseTtl,
     heartbeat,
+    stuckAfter: config.stuckAfter,
     priorities,
     policy,
     ack: config.ackTimeout,

@@ -13,7 +13,7 @@ else void start();
 
 async function start(): Promise<void> {
   const [only, ...more] = process.argv.slice(2);
-  if ((only === "--version" || only === "-V") && more.length === 0) return sayVersion();
+  if ((only === "--version" || only === "-V" || only === "-v") && more.length === 0) return sayVersion();
   quietSqlite();
   keepCompiled(process.env);
   const { called, runProgram, systemTerminal } = await program();

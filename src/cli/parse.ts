@@ -3,6 +3,7 @@ import { UserError } from "../domain/errors.ts";
 import { type Millis, parseDuration } from "../domain/time.ts";
 import { closest } from "../std/closest.ts";
 import { type CommandSpec, FAMILIES, type Input, type OptionSpec, SHARED_OPTIONS } from "./command.ts";
+import { COMMAND_WORDS, OPTION_WORDS } from "./foreign.ts";
 
 /** Not by `import`: that would load everything the module can do, which is 20 ms more than this one function. */
 const { parseArgs } = process.getBuiltinModule("node:util");
@@ -17,7 +18,7 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
   const { name, rest } = splitCommand(args);
   if (name === undefined) {
     if (rest.length === 0) return { kind: "help", asked: false };
-    if (rest.some((arg) => arg === "--version" || arg === "-V")) return { kind: "version" };
+    if (rest.some((arg) => VERSION_FLAGS.includes(arg))) return { kind: "version" };
     if (rest.some((arg) => arg === "--help" || arg === "-h")) return { kind: "help", asked: true };
     readTokens(rest, { options: { ...SHARED_OPTIONS, version: VERSION } });
     throw usage(`A command is missing after ${rest.join(" ")}`);
@@ -33,6 +34,7 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
 
 const HELP: OptionSpec = { kind: "flag", describe: "Show how the command is used", short: "h" };
 const VERSION: OptionSpec = { kind: "flag", describe: "Show the version" };
+const VERSION_FLAGS: readonly string[] = ["--version", "-V", "-v"];
 
 /** Options that every command shares may stand before its name: `rota --state DIR status`. Some names are two words. */
 function splitCommand(args: readonly string[]): { readonly name?: string; readonly rest: readonly string[] } {
@@ -56,6 +58,8 @@ const isShared = (arg: string): boolean =>
 function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpec {
   const command = commands.find((each) => each.name === name);
   if (command !== undefined) return command;
+  const meant = Object.hasOwn(COMMAND_WORDS, name) ? COMMAND_WORDS[name] : undefined;
+  if (meant !== undefined) throw new UserError("USAGE", `"${name}" is not a command`, { hint: `Use \`${meant}\`.` });
   const near = closest(name, [...commands.map((each) => each.name), ...Object.keys(FAMILIES)]);
   throw new UserError("USAGE", `"${name}" is not a command${near === undefined ? "" : `. Did you mean "${near}"?`}`);
 }
@@ -200,8 +204,13 @@ function inputOf({ arguments: given, values, lists }: Typed): Input {
 
 function unknownOption(raw: string, specs: Readonly<Record<string, OptionSpec>>, command: Reading): UserError {
   const word = raw.replace(/^-+/, "").split("=", 1)[0] as string;
-  const near = raw.startsWith("--") ? closest(word, Object.keys(specs)) : undefined;
+  const near = raw.startsWith("--") ? (meantOption(word, specs) ?? closest(word, Object.keys(specs))) : undefined;
   return usage(`${raw} is not an option here${near === undefined ? "" : `. Did you mean --${near}?`}`, command);
+}
+
+function meantOption(word: string, specs: Readonly<Record<string, OptionSpec>>): string | undefined {
+  const meant = Object.hasOwn(OPTION_WORDS, word) ? OPTION_WORDS[word] : undefined;
+  return meant !== undefined && Object.hasOwn(specs, meant) ? meant : undefined;
 }
 
 function usage(message: string, { name }: Partial<Reading> = {}): UserError {

@@ -30,6 +30,9 @@ export function rootMeant(name: string, input: Input, { env, cwd }: Surroundings
   return stateOf(name, input.arguments[0], { flag: input.text("state"), env, cwd }).root;
 }
 
+/** The state directory of a command that names nothing. */
+export const rootHere = ({ env, cwd }: Surroundings): string => stateHere({ flag: undefined, env, cwd }).root;
+
 /** What its words stand for in the hints of an error: `TASK` for the task it was given. */
 export const filledIn = (
   { arguments: specs }: CommandSpec,

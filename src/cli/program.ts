@@ -2,7 +2,7 @@
 import { UserError } from "../domain/errors.ts";
 import type { CommandSpec, Context, Surroundings } from "./command.ts";
 import { type CommandLine, parseCommandLine } from "./parse.ts";
-import { commandsTo, filledIn, rootMeant, withCommands } from "./printed.ts";
+import { commandsTo, filledIn, rootHere, rootMeant, withCommands } from "./printed.ts";
 
 export { called } from "./called.ts";
 export { systemTerminal } from "./terminal.ts";
@@ -75,7 +75,7 @@ async function report(error: unknown, context: Context, line: CommandLine | unde
 
 /** Its commands reach what the command that failed was about. */
 function hintOf({ hint }: UserError, context: Context, line: CommandLine | undefined): string {
-  if (line?.kind !== "command") return withCommands(hint, context.commandsTo({ root: "" }));
+  if (line?.kind !== "command") return withCommands(hint, context.commandsTo({ root: rootHere(context) }));
   const { command, input } = line;
   const root = rootMeant(command.name, input, context);
   const socket = input.text("socket") || context.env["ROTA_SOCKET"] || undefined;

@@ -1,15 +1,20 @@
 /** `rota serve`: a scheduler for many, until it is told to stop. */
 import { resolve } from "node:path";
-import { loadConfig } from "../app/config.ts";
+import { type Config, loadConfig } from "../app/config.ts";
 import type { Daemon } from "../app/daemon/daemon.ts";
 import { SERVE } from "../app/owner.ts";
+import { leaveRunning } from "../app/scheduler.ts";
 import { type StateDir, stateHere } from "../app/state.ts";
+import { formatDuration } from "../domain/time.ts";
+import { plural } from "../views/moment.ts";
+import { neutralize } from "../views/text.ts";
 import type { Run } from "./command.ts";
+import { reachOf } from "./daemon.ts";
 import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
 export const run: Run = async (input, context) => {
-  const { env, cwd, terminal } = context;
+  const { env, cwd, terminal, commandsTo } = context;
   // Whoever reads that it serves may ask it to stop at that very moment, so it listens before it says so.
   const asked = askedToStop();
   const state = stateHere({ flag: input.text("state"), env, cwd });
@@ -30,15 +35,37 @@ export const run: Run = async (input, context) => {
     terminal.out(`${JSON.stringify({ socket: server.socket, url, token, pid: process.pid })}\n`);
     await terminal.flush();
   }
-  const { engine } = daemon.scheduler;
   // Broken when the store can no longer be trusted.
-  const reason = await Promise.race([asked, engine.failed]);
-  terminal.err(`${reason}: what runs is being stopped.\n`);
+  const reason = await Promise.race([asked, daemon.scheduler.engine.failed]);
   await server.close();
-  engine.stopAll();
-  await engine.quiet();
+  if (input.flag("stop-tasks")) await stopTasks(reason, daemon, terminal);
+  else {
+    const again = commandsTo(reachOf(input, context, state.root))(["serve"]);
+    await leaveTasks(reason, daemon, terminal, { ...config, again });
+  }
   return 0;
 };
+
+async function stopTasks(reason: string, { scheduler: { engine } }: Daemon, terminal: Terminal): Promise<void> {
+  terminal.err(`${reason}: stopping${engine.live > 0 ? `, with ${plural(engine.live, "running task")}` : ""}.\n`);
+  engine.stopAll();
+  await engine.quiet();
+}
+
+type Leaving = Pick<Config, "leaseTtl" | "orphans"> & { readonly again: string };
+
+/** What runs is the next scheduler's, as after a crash. */
+async function leaveTasks(reason: string, { scheduler }: Daemon, terminal: Terminal, leaving: Leaving): Promise<void> {
+  const left = await leaveRunning(scheduler);
+  terminal.err(`${reason}: stopping.${left > 0 ? ` ${leftWords(left, leaving)}` : ""}\n`);
+}
+
+function leftWords(left: number, { leaseTtl, orphans, again }: Leaving): string {
+  const tasks = plural(left, "running task");
+  if (orphans === "stop") return `${tasks} ${left === 1 ? "ends" : "end"} too, because \`orphans\` is \`stop\`.`;
+  const [go, them] = left === 1 ? ["goes", "it"] : ["go", "them"];
+  return `${tasks} ${go} on; to take ${them} over, run this within ${formatDuration(leaseTtl)}: ${neutralize(again)}`;
+}
 
 interface Doors {
   readonly state: StateDir;
@@ -48,15 +75,14 @@ interface Doors {
 
 /** The API and MCP, on the socket and wherever else was asked for. */
 async function openDoors({ service, scheduler }: Daemon, { state, listen, ...where }: Doors, terminal: Terminal) {
-  const [{ serve }, { openMcpHttp }, { mcpMount }, { planReader }] = await Promise.all([
+  const [{ serve }, { mcpMount }, { planReader }] = await Promise.all([
     import("../http/server.ts"),
-    import("../mcp/http.ts"),
     import("../mcp/mount.ts"),
     import("../mcp/plan-text.ts"),
   ]);
   const { clock, secrets } = scheduler;
   const newId = (): string => secrets.token();
-  const mcp = openMcpHttp({ service, clock, version: version(), newId, readPlan: planReader() });
+  const mcp = mcpMount({ service, clock, version: version(), newId, readPlan: planReader() });
   const server = await serve({
     service,
     state: state.root,
@@ -64,7 +90,7 @@ async function openDoors({ service, scheduler }: Daemon, { state, listen, ...whe
     secrets,
     ...where,
     ...(listen !== undefined && { listen }),
-    mounts: [mcpMount(mcp)],
+    mounts: [mcp],
     onFault: (error) => terminal.err(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
   });
   const close = async (): Promise<void> => {

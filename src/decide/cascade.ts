@@ -1,5 +1,6 @@
 /** What an end does to those that waited for a success: nothing more can come of them. */
 import type { TaskNo } from "../domain/graph.ts";
+import { isMet } from "../domain/needs.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { isTerminal, type Task } from "../domain/task.ts";
 
@@ -11,7 +12,7 @@ export function toSkip(run: Run, ended: Task): readonly TaskNo[] {
   run.graph.eachDependent(ended.no, (no, kind) => {
     const dependent = taskOf(run, no);
     const waits = dependent.status.state === "blocked" || dependent.status.state === "parked";
-    if (kind === "needs" && dependent.spec.onFailure === "skip" && waits) skipped.push(no);
+    if (waits && !isMet(state, kind, dependent.spec)) skipped.push(no);
   });
   return skipped;
 }

@@ -1,11 +1,12 @@
 /** The best of a lane: over all runs, those first who have had the least. */
-import type { RunNo } from "../domain/run.ts";
+import type { Run, RunNo } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Behind } from "./behind.ts";
 import type { Breakers } from "./breakers.ts";
 import type { Fairness } from "./fairness.ts";
+import type { Keys } from "./keys.ts";
 import type { Locks } from "./locks.ts";
 import { canTake } from "./nodes.ts";
 import type { Candidate, Choice, RunQueue } from "./queue.ts";
@@ -20,8 +21,11 @@ export interface ChooserDeps {
   readonly fairness: Pick<Fairness, "isWaited" | "order" | "isOwed" | "forfeit">;
   readonly reserved: Reserved;
   readonly behind: Pick<Behind, "stand">;
-  readonly locks: Pick<Locks, "conflict">;
-  readonly breakers: Pick<Breakers, "admits">;
+  readonly commons: {
+    readonly locks: Pick<Locks, "conflict">;
+    readonly keys: Pick<Keys, "holder">;
+    readonly breakers: Pick<Breakers, "admits">;
+  };
   readonly site: Pick<Site, "holding">;
   /** The first of its run did not go although its run's turn had come. */
   readonly passed: (candidate: Candidate) => void;
@@ -75,7 +79,7 @@ export class Chooser {
     return undefined;
   }
 
-  /** What stands behind somebody's files is put aside until they are done. */
+  /** A task that waits for the files or the key of another is put aside until the other lets go of them. */
   #bestOfRun(
     queue: RunQueue,
     lane: Priority,
@@ -83,7 +87,7 @@ export class Chooser {
     now: Instant,
     seeker: Seeker | undefined,
   ): Choice {
-    const { reserved, locks, behind, site } = this.#deps;
+    const { reserved, behind, site } = this.#deps;
     const may = seeker?.passes;
     const passes =
       shadow === undefined && may === undefined
@@ -94,21 +98,20 @@ export class Chooser {
     for (;;) {
       const choice = queue.best(lane, now, this.#fits, passes, seeker?.sees);
       const { best, passed } = choice;
-      const hazard = best && (locks.conflict(best.run, best.task) ?? reserved.hazard(best.run, best.task, now));
-      if (best === undefined || hazard === undefined) {
+      const holder = best && this.#inTheWay(best.run, best.task, now);
+      if (best === undefined || holder === undefined) {
         if (passed !== undefined) reserved.passOver(passed, now);
         return choice;
       }
       queue.remove(best);
       this.#deps.setAside(best);
-      behind.stand(best, hazard.holder, site.holding(hazard.holder), now);
+      behind.stand(best, holder, site.holding(holder), now);
       reserved.passOver(best, now);
     }
   }
 
   /** Whether this one may go to whoever seeks: what `best` asks, of one that stands in no queue. */
   mayGo(candidate: Candidate, { sees, run: only, lanes, passes }: Seeker, now: Instant): boolean {
-    const { reserved, locks } = this.#deps;
     const { run, task, shape, status, lane } = candidate;
     const isSought =
       sees(shape) &&
@@ -116,7 +119,14 @@ export class Chooser {
       lanes?.includes(lane) !== false &&
       passes?.(task) !== false;
     if (!isSought || status.notBefore > now || !this.#fits(candidate, now)) return false;
-    return (locks.conflict(run, task) ?? reserved.hazard(run, task, now)) === undefined;
+    return this.#inTheWay(run, task, now) === undefined;
+  }
+
+  /** The task that has its key or its files. */
+  #inTheWay(run: Run, task: Task, now: Instant): Task | undefined {
+    const { reserved } = this.#deps;
+    const { keys, locks } = this.#deps.commons;
+    return keys.holder(task)?.task ?? (locks.conflict(run, task) ?? reserved.hazard(run, task, now))?.holder;
   }
 
   /** Whether there is room for it anywhere, and its service is there. Made once: it is asked for every task that is given out. */
@@ -140,6 +150,6 @@ export class Chooser {
   }
 
   #isServed(provider: string | undefined, now: Instant): boolean {
-    return provider === undefined || this.#deps.breakers.admits(provider, now);
+    return provider === undefined || this.#deps.commons.breakers.admits(provider, now);
   }
 }

@@ -1,8 +1,10 @@
 /** What all pools share: the plans' own capacities, the files, the services that tasks depend on, and what is on hold. */
+
+import { Pauses } from "../domain/pauses.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import type { Instant } from "../domain/time.ts";
-import { Pauses } from "./aside.ts";
 import { Breakers } from "./breakers.ts";
+import { Keys } from "./keys.ts";
 import { Locks } from "./locks.ts";
 import type { Candidate } from "./queue.ts";
 import { Room } from "./room.ts";
@@ -20,6 +22,7 @@ export class Commons {
   /** What plans declare for themselves. */
   readonly shared = new Room({});
   readonly locks = new Locks();
+  readonly keys = new Keys();
   readonly breakers = new Breakers();
   readonly pauses = new Pauses();
   /** Told of everybody who has to wait, where somebody keeps account of it. */

@@ -16,6 +16,7 @@ import { Chooser, type Seeker } from "./chooser.ts";
 import { Commons } from "./commons.ts";
 import { estimate } from "./estimates.ts";
 import { Fairness } from "./fairness.ts";
+import type { Keys } from "./keys.ts";
 import { type LanePolicy, Lanes } from "./lanes.ts";
 import type { Hazard } from "./locks.ts";
 import { bestSpot, canTake, type Node, type NodeSpec, type Spot } from "./nodes.ts";
@@ -58,6 +59,9 @@ export class Dispatcher extends RunBooks {
   readonly #fairness = new Fairness();
   readonly #commons: Commons;
   readonly #pool: string | undefined;
+  readonly keys: Pick<Keys, "holder">;
+  readonly breakers: Pick<Breakers, "of" | "admits" | "recall">;
+  readonly nodes: readonly Node[];
   readonly roster: Roster | undefined;
   /** Sessions for which alone some task is. */
   readonly owners = new Set<string>();
@@ -75,7 +79,10 @@ export class Dispatcher extends RunBooks {
     this.#pool = options.pool;
     this.roster = options.roster;
     this.#commons = options.commons ?? new Commons();
+    this.keys = this.#commons.keys;
+    this.breakers = this.#commons.breakers;
     this.#site = new Site([{ name: "local", ...options }, ...(options.others ?? [])], this.#commons.shared);
+    this.nodes = this.#site.nodes;
     this.ready = new Waiting({
       queueOf: (no) => this.queueOf(no),
       rankOf: (run, task) => this.rank(run, task),
@@ -100,8 +107,7 @@ export class Dispatcher extends RunBooks {
       fairness: this.#fairness,
       reserved: this.#reserved,
       behind: this.ready.behind,
-      locks: this.#commons.locks,
-      breakers: this.#commons.breakers,
+      commons: this.#commons,
       site: this.#site,
       passed: ({ run }) => this.#commons.waits?.passed(run),
       setAside: (candidate) => this.#commons.waits?.setAside(candidate),
@@ -194,7 +200,7 @@ export class Dispatcher extends RunBooks {
   /** The next assignment for this worker and nobody else: what is kept for it first. */
   nextFor(worker: WorkerId, seeker: Seeker, now: Instant): Assignment | undefined {
     if (!this.#site.isIdle(worker)) return undefined;
-    const kept = this.ready.aside.offeredTo(worker).find((each) => this.#mayGo(each, seeker, now));
+    const kept = this.ready.offeredTo(worker).find((each) => this.#mayGo(each, seeker, now));
     const candidate = kept ?? this.#choose(now, seeker)?.candidate;
     return candidate && this.#assign(candidate, worker, now);
   }
@@ -216,7 +222,7 @@ export class Dispatcher extends RunBooks {
     if (candidate === undefined || !this.#site.isIdle(worker)) return undefined;
     const { offer } = task;
     const isKeptFromIt = offer !== undefined && offer.session !== worker && offer.until >= now;
-    if (isKeptFromIt || this.ready.aside.pauses.of(candidate.run, task) !== undefined) return undefined;
+    if (isKeptFromIt || this.ready.pauseOf(candidate.run, task) !== undefined) return undefined;
     return this.#mayGo(candidate, seeker, now) ? this.#assign(candidate, worker, now) : undefined;
   }
 
@@ -326,12 +332,8 @@ export class Dispatcher extends RunBooks {
     this.#site.nodes[0]?.dismiss(worker);
   }
 
-  get nodes(): readonly Node[] {
-    return this.#site.nodes;
-  }
-
-  get breakers(): Pick<Breakers, "of" | "admits" | "recall"> {
-    return this.#commons.breakers;
+  nodeOf(worker: WorkerId): Node {
+    return this.#site.nodeOf(worker);
   }
 
   /** For whom room is kept, and what that means for others. */
@@ -348,9 +350,11 @@ export class Dispatcher extends RunBooks {
     return this.#site.pots();
   }
 
-  #isHeldBack({ shape, lane }: Candidate, now: Instant): boolean {
+  #isHeldBack({ shape, lane, task }: Candidate, now: Instant): boolean {
     return (
-      this.defers(lane, now) || (shape.provider !== undefined && !this.#commons.breakers.admits(shape.provider, now))
+      this.defers(lane, now) ||
+      this.keys.holder(task) !== undefined ||
+      (shape.provider !== undefined && !this.#commons.breakers.admits(shape.provider, now))
     );
   }
 

@@ -4,7 +4,9 @@
  */
 import type { Excess, RateShortage, Shortage, Wait } from "../domain/explanation.ts";
 import type { WorkerId } from "../domain/ids.ts";
+import { isGateClosed } from "../domain/needs.ts";
 import type { Outcome } from "../domain/outcome.ts";
+import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import type { Session } from "../domain/session.ts";
 import { poolOf } from "../domain/spec.ts";
@@ -31,6 +33,10 @@ export interface ExplainContext {
   readonly paused?: Asked;
   /** How the task's last attempt ended, from the ledger. */
   readonly lastOutcome?: Outcome;
+  /** Sessions whose claim waits to be answered. */
+  readonly claiming?: ReadonlySet<WorkerId>;
+  /** Who begins in the pool of the task. */
+  readonly modeOf?: (pool: string) => DispatchMode;
 }
 
 /** Where to ask about a task: the dispatcher of its pool. A dispatcher on its own answers for all. */
@@ -105,7 +111,7 @@ function stateReasons(question: Question, { paused, lastOutcome }: ExplainContex
   switch (status.state) {
     case "blocked": {
       const closed: readonly Reason[] =
-        spec.gate === undefined || task.approved ? [] : [{ reason: "gate", prompt: spec.gate }];
+        spec.gate === undefined || !isGateClosed(task) ? [] : [{ reason: "gate", prompt: spec.gate }];
       if (!isHeldBackByNeeds(task)) return closed;
       return [{ reason: "needs", blockers: some(unmetNeeds(run, task), (no) => glimpse(taskOf(run, no))) }, ...closed];
     }
@@ -113,7 +119,7 @@ function stateReasons(question: Question, { paused, lastOutcome }: ExplainContex
       return [{ reason: "parked", why: status.reason, since: status.at }];
     case "ready":
       return [
-        ...pausedReason(paused ?? dispatcher.ready.aside.pauses.of(run, task)?.asked),
+        ...pausedReason(paused ?? dispatcher.ready.pauseOf(run, task)?.asked),
         ...(offer === undefined || offer.until < now || offer.session === worker
           ? []
           : [{ reason: "offered", ...offer } as const]),
@@ -138,6 +144,7 @@ function dispatchReasons(question: Question): readonly Wait[] {
   return [
     ...backpressure(question),
     ...breakerOpen(question, shape),
+    ...sameKey(question),
     ...hazard(question),
     ...rateLimited(question, shape),
     ...shortOf(question, shape),
@@ -190,6 +197,13 @@ function breakerOpen({ dispatcher, now }: Question, { provider }: Shape): readon
   const breaker = dispatcher.breakers.of(provider);
   const until = breaker.state === "open" ? { until: breaker.until } : {};
   return [{ reason: "breaker-open", provider, failures: breaker.failures, ...until }];
+}
+
+function sameKey({ dispatcher, task }: Question): readonly Wait[] {
+  const key = task.spec.idempotencyKey;
+  const found = dispatcher.keys.holder(task);
+  if (key === undefined || found === undefined) return [];
+  return [{ reason: "same-key", key, run: found.run.manifest.id, holder: glimpse(found.task) }];
 }
 
 function hazard({ dispatcher, run, task, now }: Question): readonly Wait[] {
@@ -245,7 +259,9 @@ function shortOf(question: Question, shape: Shape): readonly Wait[] {
     }));
     return [{ reason: "resources", short, reservedFor: glimpse(reserved) }];
   }
-  if (sessions !== undefined) return [{ reason: "capacity", workers: sessions.length, idle }];
+  if (sessions !== undefined) {
+    return [{ reason: "capacity", workers: sessions.length, idle, pool: poolOf(question.task.spec) }];
+  }
   const workers = worker === undefined ? spots.reduce((sum, { node }) => sum + node.workers.size, 0) : 1;
   return [{ reason: "capacity", workers, idle }];
 }

@@ -1,4 +1,5 @@
 /** How long each task will take, as far as anybody can say: the plan, then what was recorded, then nothing but the graph. */
+import { knownDuration } from "../domain/estimate.ts";
 import type { DurationRecord, EstimateError } from "../domain/history.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 
@@ -28,13 +29,11 @@ export function estimate(
   const logs: number[] = [];
   for (let no = 0; no < specs.length; no++) {
     const spec = specs[no] as TaskSpec;
-    const history = spec.estimate === undefined ? recorded(spec) : undefined;
-    const known = spec.estimate ?? (history === undefined ? undefined : Math.exp(history.meanLog));
+    const known = knownDuration(spec, recorded);
     if (known === undefined) continue;
-    costs[no] = known;
-    sources[no] = ESTIMATE_SOURCES.indexOf(spec.estimate === undefined ? "history" : "plan");
-    if (known > 0) logs.push(Math.log(known));
-    else costs[no] = 0;
+    costs[no] = Math.max(0, known.ms);
+    sources[no] = ESTIMATE_SOURCES.indexOf(known.source);
+    if (known.ms > 0) logs.push(Math.log(known.ms));
   }
   if (logs.length === 0)
     return { costs: costs.fill(1), sources: sources.fill(ESTIMATE_SOURCES.indexOf("hops")), known: false, error };

@@ -1,6 +1,5 @@
 /** Who may touch which files now. Two tasks that would step on each other are never out at the same time. */
-import { join } from "node:path/posix";
-import { overlaps } from "../domain/paths.ts";
+import { below, overlaps } from "../domain/paths.ts";
 import type { Run } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 
@@ -54,11 +53,9 @@ const touchesFiles = ({ spec }: Task): boolean => spec.reads.length > 0 || spec.
 /** Paths are the plan's own, so two plans in two directories do not meet. */
 const claimOf = ({ manifest }: Run, task: Task): Claim => ({
   task,
-  reads: task.spec.reads.map((path) => under(manifest.directory, path)),
-  writes: task.spec.writes.map((path) => under(manifest.directory, path)),
+  reads: task.spec.reads.map((path) => below(manifest.directory, path)),
+  writes: task.spec.writes.map((path) => below(manifest.directory, path)),
 });
-
-const under = (directory: string, path: string): string => join(directory, path);
 
 function between(wanted: Claim, held: Claim): Hazard | undefined {
   const meet = (a: readonly string[], b: readonly string[]): string | undefined =>

@@ -1,26 +1,20 @@
 /** What a blocked task waits for: the tasks before it, and what all of those wait for in the end. */
-import type { EdgeKind, TaskNo } from "../domain/graph.ts";
+import type { TaskNo } from "../domain/graph.ts";
+import { isGateClosed, isMet } from "../domain/needs.ts";
 import { type Run, taskOf } from "../domain/run.ts";
-import { isTerminal, type Task } from "../domain/task.ts";
+import type { Task } from "../domain/task.ts";
 
 /** Whether it waits for other tasks, and not only for a person. */
 export const isHeldBackByNeeds = (task: Task): boolean =>
   task.status.state === "blocked" && task.unmet > (isGateClosed(task) ? 1 : 0);
 
-const isGateClosed = ({ spec, approved }: Task): boolean => spec.gate !== undefined && !approved;
-
 /** The tasks this one still waits for, in the order of the plan. */
 export function unmetNeeds(run: Run, task: Task): readonly TaskNo[] {
   const unmet: TaskNo[] = [];
   run.graph.eachNeed(task.no, (need, kind) => {
-    if (!isMet(task, taskOf(run, need), kind)) unmet.push(need);
+    if (!isMet(taskOf(run, need).status.state, kind, task.spec)) unmet.push(need);
   });
   return unmet;
-}
-
-function isMet({ spec }: Task, { status }: Task, kind: EdgeKind): boolean {
-  if (status.state === "succeeded") return true;
-  return isTerminal(status.state) && (kind === "after" || spec.onFailure === "continue");
 }
 
 /** All tasks before this one that wait for no other: whatever moves, moves there first. */

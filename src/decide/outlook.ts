@@ -1,5 +1,7 @@
 /** What is left of a run as look-ahead sees it: flat arrays, so that playing it through costs microseconds. */
+
 import { type TaskNo, taskNo } from "../domain/graph.ts";
+import { isGateClosed } from "../domain/needs.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { isHeld, isTerminal, type Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
@@ -79,7 +81,7 @@ function tasksAhead(run: Run, forward: Int32Array, dispatcher: Dispatcher): read
 
 function isAhead(run: Run, task: Task, ahead: ReadonlySet<TaskNo>, dispatcher: Dispatcher): boolean {
   const { state } = task.status;
-  if (isTerminal(state) || state === "parked" || (task.spec.gate !== undefined && !task.approved)) return false;
+  if (isTerminal(state) || state === "parked" || isGateClosed(task)) return false;
   if (!dispatcher.isPossible(dispatcher.shapeOf(run, task))) return false;
   let isReachable = true;
   run.graph.eachNeed(task.no, (need) => {

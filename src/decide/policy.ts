@@ -21,6 +21,8 @@ export const FAILURE_POLICY: Readonly<Record<FailureKind, FailurePolicy>> = {
   spawn: { again: "never", costs: true, parks: false, service: false },
   cancelled: { again: "never", costs: false, parks: false, service: false },
   lost: { again: "always", costs: false, parks: false, service: false },
+  // The machine's fault: it has to wait, and the task has lost nothing.
+  shortage: { again: "always", costs: false, parks: false, service: false },
   shutdown: { again: "always", costs: false, parks: false, service: false },
   "rate-limit": { again: "always", costs: false, parks: false, service: true },
   // These three are about an account, not about the task: a person has to look.

@@ -60,7 +60,7 @@ export class Pools {
 
   /** The pools of sessions, by name. */
   *sessionPools(): Iterable<readonly [string, Dispatcher]> {
-    for (const entry of this.#lines) if (entry[0] !== LOCAL_POOL) yield entry;
+    for (const entry of this.#lines) if (entry[1].roster !== undefined) yield entry;
   }
 
   admit(run: Run, history: History, now?: Instant): void {
@@ -70,6 +70,7 @@ export class Pools {
     const lines = new Map<string, Dispatcher>();
     for (const pool of named) lines.set(pool, this.#open(pool));
     this.#linesOf.set(run.no, lines);
+    for (const task of run.tasks) this.#commons.keys.follow(run, task);
     for (const line of lines.values()) line.admit(run, history, now);
     this.#queued += queuedIn([run]);
     this.#waits.look(run);
@@ -97,10 +98,15 @@ export class Pools {
     }
     const pool = poolOf(task.spec);
     this.#lines.get(pool)?.observe(change);
+    if (this.#commons.keys.follow(run, task)) this.#wakeBehind(task, cause.at);
     const { reads, writes } = task.spec;
     if (reads.length + writes.length === 0 || !isHeld(from) || isHeld(to)) return;
     // In any other pool somebody may wait for the files.
     for (const [name, line] of this.#lines) if (name !== pool) line.ready.wakeBehind(task, cause.at);
+  }
+
+  #wakeBehind(holder: Task, now: Instant): void {
+    for (const line of this.#lines.values()) line.ready.wakeBehind(holder, now);
   }
 
   /** How many tasks wait, over all runs. */
@@ -194,7 +200,7 @@ export class Pools {
 
   /** A pool in which nobody is and for which nobody has work is forgotten: names of pools may come and go for years. */
   #closeIfIdle(pool: string, line: Dispatcher): void {
-    if (pool !== LOCAL_POOL && line.roster?.size === 0 && line.isUnused) this.#lines.delete(pool);
+    if (line.roster?.size === 0 && line.isUnused) this.#lines.delete(pool);
   }
 
   #newLine(pool: string): Dispatcher {

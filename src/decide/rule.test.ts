@@ -47,6 +47,7 @@ const EXAMPLES: Readonly<Record<FailureKind, Failure>> = {
   cancelled: { kind: "cancelled", durationMs },
   verify: { kind: "verify", code: 1, durationMs },
   budget: { kind: "budget", durationMs },
+  shortage: { kind: "shortage", durationMs },
 };
 
 /** What follows while there are tries left, and when there are none. */
@@ -85,6 +86,10 @@ const TABLE: Readonly<Record<FailureKind, readonly [object, object]>> = {
     { kind: "retried", costs: false },
   ],
   "rate-limit": [
+    { kind: "retried", costs: false },
+    { kind: "retried", costs: false },
+  ],
+  shortage: [
     { kind: "retried", costs: false },
     { kind: "retried", costs: false },
   ],

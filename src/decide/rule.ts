@@ -1,8 +1,10 @@
 /** What follows from how an attempt ended. Workers report facts; only this rules on them. */
 import type { TaskNews } from "../domain/event.ts";
+import type { WorkerId } from "../domain/ids.ts";
+import { EXPIRIES_MAX } from "../domain/lease.ts";
 import type { Failure, Outcome } from "../domain/outcome.ts";
 import type { RetryPolicy } from "../domain/spec.ts";
-import { type Asked, isHeld, type Task } from "../domain/task.ts";
+import { cancellerOf, isHeld, type Task } from "../domain/task.ts";
 import { type Instant, instant, later, type Millis, millis } from "../domain/time.ts";
 import { FAILURE_POLICY } from "./policy.ts";
 
@@ -11,8 +13,7 @@ const FREE_RETRY_DELAY = millis(1_000);
 
 /** The event that settles the attempt. `jitter` is uniform in [0, 1), so that spreading retries is an input and not an effect. */
 export function rule(task: Task, outcome: Outcome, now: Instant, jitter: number): TaskNews {
-  const canceller = whoCancels(task);
-  // However it ended, well or not: what a person asked to be cancelled is cancelled.
+  const canceller = cancellerOf(task.status);
   if (outcome.kind === "cancelled" || canceller !== undefined) {
     return { kind: "cancelled", asked: canceller ?? { by: "the worker" }, outcome };
   }
@@ -40,8 +41,20 @@ export function rule(task: Task, outcome: Outcome, now: Instant, jitter: number)
   }
 }
 
-const whoCancels = ({ status }: Task): Asked | undefined =>
-  isHeld(status) && status.stopping?.kind === "cancelled" ? status.stopping.asked : undefined;
+/** The event that ends a lease whose holder is gone, when nothing is known of how the work ended. */
+export function ruleOnLoss({ status }: Task, worker: WorkerId, notBefore: Instant): TaskNews {
+  const canceller = cancellerOf(status);
+  return canceller === undefined ? { kind: "expired", worker, notBefore } : { kind: "cancelled", asked: canceller };
+}
+
+/** The event that ends a lease whose holder hands the task back. */
+export function ruleOnRelease({ status }: Task, why: string): TaskNews {
+  const canceller = cancellerOf(status);
+  return canceller === undefined ? { kind: "released", why } : { kind: "cancelled", asked: canceller };
+}
+
+/** Lost so often in a row that the task itself is taken to be the cause: it waits for a person. */
+export const isPoison = ({ status, expiries }: Task): boolean => status.state === "ready" && expiries >= EXPIRIES_MAX;
 
 /** Full jitter: anything from nothing up to the delay that doubles each time, so that those who failed together do not return together. */
 export function backoff(retry: RetryPolicy, failures: number, jitter: number): Millis {

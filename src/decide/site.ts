@@ -42,14 +42,15 @@ export class Site {
 
   /** What is out already stays out, even if there is less to give now than when it was claimed. */
   occupy({ run, task, shape, lane, worker, since }: Omit<Holding, "spot">): void {
-    const node = this.#nodeOf(worker);
+    const node = this.nodeOf(worker);
     const spot = spotOn(shape, node) ?? { node, draws: [] };
     node.occupy(worker, spot.draws, since);
     take(shape.own, since);
     this.#held.set(task, { run, task, shape, lane, worker, spot, since });
   }
 
-  #nodeOf(worker: WorkerId): Node {
+  /** Where the worker is. */
+  nodeOf(worker: WorkerId): Node {
     for (const node of this.nodes) if (node.workers.has(worker)) return node;
     return this.#local;
   }

@@ -1,7 +1,9 @@
 /** When a wait is likely to end, where that can be known. */
+
 import { expectedEnd, remainingCost } from "../domain/estimate.ts";
 import type { Estimate, Unblock, Wait } from "../domain/explanation.ts";
 import type { TaskNo } from "../domain/graph.ts";
+import { isGateClosed } from "../domain/needs.ts";
 import { findTask, type Run, taskOf } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import { type Instant, instant } from "../domain/time.ts";
@@ -28,10 +30,14 @@ export function expectedUnblock(
       const holder = findTask(run, wait.holder.task);
       return holder === undefined ? undefined : expectedEnd(holder, expectations(dispatcher, run)(holder), now);
     }
+    case "same-key":
+      return endOfKey(dispatcher, task, now);
     case "resources":
       return endOfShortage(dispatcher, run, task, now);
     case "capacity":
-      return wait.idle > 0 ? { at: now, from: "estimate" } : soonest(endsOf(dispatcher, now));
+      if (wait.idle === 0) return soonest(endsOf(dispatcher, now));
+      // When an idle session will claim it is for that session to say.
+      return wait.pool === undefined ? { at: now, from: "estimate" } : undefined;
     case "rate-limited":
       return { at: wait.until, from: "rate" };
     case "breaker-open":
@@ -48,6 +54,11 @@ export function expectedUnblock(
     default:
       return unreachable(wait);
   }
+}
+
+function endOfKey(dispatcher: Dispatcher, task: Task, now: Instant): Unblock | undefined {
+  const holder = dispatcher.keys.holder(task);
+  return holder && expectedEnd(holder.task, expectations(dispatcher, holder.run)(holder.task), now);
 }
 
 interface End extends Unblock {
@@ -113,7 +124,8 @@ function endOfNeeds(dispatcher: Dispatcher, run: Run, task: Task, now: Instant):
 }
 
 /** What waits for a person may wait for ever. */
-function earliestStart({ status, spec, approved }: Task, now: Instant): number {
-  if (status.state === "parked" || (spec.gate !== undefined && !approved)) return Number.POSITIVE_INFINITY;
+function earliestStart(task: Task, now: Instant): number {
+  const { status } = task;
+  if (status.state === "parked" || isGateClosed(task)) return Number.POSITIVE_INFINITY;
   return status.state === "ready" ? Math.max(now, status.notBefore) : now;
 }

@@ -1,11 +1,15 @@
 /** Everybody who is ready, and where each of them stands: in the queue, backing off, behind somebody's files, or aside. */
+
+import type { WorkerId } from "../domain/ids.ts";
+import type { Pause } from "../domain/pause.ts";
+import type { Pauses } from "../domain/pauses.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
 import { laneOf, type Ready, type Task } from "../domain/task.ts";
 import { between, type Instant, later, millis } from "../domain/time.ts";
 import { Heap } from "../std/heap.ts";
 import { laneAbove, type Patience, type Tally, WaitingLines } from "./aging.ts";
-import { Aside, type Pauses } from "./aside.ts";
+import { Aside } from "./aside.ts";
 import { Behind, type Notice } from "./behind.ts";
 import type { Fairness } from "./fairness.ts";
 import type { Candidate, Mark, RunQueue } from "./queue.ts";
@@ -26,7 +30,7 @@ export interface WaitingDeps {
 }
 
 export class Waiting {
-  readonly aside: Aside;
+  readonly #aside: Aside;
   readonly behind = new Behind();
   readonly #lines: WaitingLines;
   readonly #deps: WaitingDeps;
@@ -38,7 +42,7 @@ export class Waiting {
 
   constructor(deps: WaitingDeps) {
     this.#deps = deps;
-    this.aside = new Aside(deps.pauses);
+    this.#aside = new Aside(deps.pauses);
     this.#lines = new WaitingLines(deps.patience, this.#waits);
   }
 
@@ -67,6 +71,26 @@ export class Waiting {
 
   values(): Iterable<Candidate> {
     return this.#candidates.values();
+  }
+
+  /** Everything that is kept for some session. */
+  offered(): Iterable<Candidate> {
+    return this.#aside.offered();
+  }
+
+  /** What is kept for the session, and is not on hold. */
+  offeredTo(session: WorkerId): readonly Candidate[] {
+    return this.#aside.offeredTo(session);
+  }
+
+  /** Whether something is kept for the session. */
+  isOfferedTo(session: WorkerId): boolean {
+    return this.#aside.isFor(session);
+  }
+
+  /** Why the task is on hold, if it is. */
+  pauseOf(run: Run, task: Task): Pause | undefined {
+    return this.#deps.pauses.of(run, task);
   }
 
   /** Since when it waits, as far as that is anybody's fault: on hold it holds its clock. */
@@ -130,7 +154,7 @@ export class Waiting {
     for (const candidate of [...all]) {
       if (candidate === undefined) continue;
       const { run, task, status, hold } = candidate;
-      const isOnHold = this.aside.pauses.of(run, task) !== undefined;
+      const isOnHold = this.pauseOf(run, task) !== undefined;
       if (hold?.since !== undefined && !isOnHold) {
         // It may have been put on hold by a clock that has been set back since.
         const held = Math.max(0, between(hold.since, now));
@@ -150,7 +174,7 @@ export class Waiting {
 
   /** Nobody knows of it but those who put it aside: whoever is put aside is somebody new. So it can stay who it is. */
   #bringBack(candidate: Candidate, now: Instant): void {
-    this.aside.remove(candidate);
+    this.#aside.remove(candidate);
     candidate.entered = this.#markFor(candidate.lane, candidate.status, now);
     this.#place(candidate, now);
   }
@@ -187,7 +211,7 @@ export class Waiting {
   }
 
   #place(candidate: Candidate, now: Instant): void {
-    if (this.aside.takes(candidate)) return;
+    if (this.#aside.takes(candidate)) return;
     if (candidate.status.notBefore > now) this.#delayed.push(candidate);
     else this.#line(candidate, now);
   }
@@ -205,7 +229,7 @@ export class Waiting {
   }
 
   #unline(candidate: Candidate): void {
-    if (candidate.standing === "aside") return this.aside.remove(candidate);
+    if (candidate.standing === "aside") return this.#aside.remove(candidate);
     if (this.#delayed.values()[candidate.place] === candidate) return this.#delayed.remove(candidate);
     if (!this.#deps.isPossible(candidate.shape)) return;
     this.#deps.fairness.unqueue(candidate.run, candidate.lane);
@@ -215,7 +239,7 @@ export class Waiting {
   /** From when on it is on hold: at the latest from when it could have gone. */
   #hold(candidate: Candidate): void {
     const { run, task, status, hold } = candidate;
-    const pause = this.aside.pauses.of(run, task);
+    const pause = this.pauseOf(run, task);
     if (pause === undefined || hold?.since !== undefined) return;
     candidate.hold = { for: hold?.for ?? millis(0), since: pause.at > status.since ? pause.at : status.since };
   }

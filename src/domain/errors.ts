@@ -18,7 +18,10 @@ export const USER_ERRORS = {
     hint: "Nothing that was not saved was reported. Mend the disk, then go on with --resume.",
   },
   SQLITE_OLD: { exitCode: 2, hint: "Use a Node release whose SQLite is at least 3.51.3 (Node 24 or newer)." },
-  NODE_OLD: { exitCode: 2, hint: "Use Node 24 or newer; in a clone, `npm ci` brings it." },
+  NODE_OLD: {
+    exitCode: 2,
+    hint: "Install Node 24 or newer from https://nodejs.org. In a clone, `npm ci` brings it for `bin/rota`.",
+  },
   RUN_UNKNOWN: { exitCode: 2, hint: "`rota status --all` lists the runs." },
   TASK_UNKNOWN: { exitCode: 2, hint: "`rota status` lists the tasks of the run." },
   RUN_CHANGED: { exitCode: 2, hint: "Go on with the plan as it was, or start anew without --resume." },

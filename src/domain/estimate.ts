@@ -1,9 +1,26 @@
 /** How long things are likely to take: what the plan says, else what this run has shown, else what the plan says of others. */
 import type { Estimate } from "./explanation.ts";
 import { type TaskNo, taskNo } from "./graph.ts";
+import type { DurationRecord } from "./history.ts";
 import type { Run } from "./run.ts";
+import type { TaskSpec } from "./spec.ts";
 import { isTerminal, type Task } from "./task.ts";
 import { type Instant, later, type Millis, millis } from "./time.ts";
+
+interface Known {
+  readonly ms: Millis;
+  readonly source: "plan" | "history";
+}
+
+/** What is known of one task. The plan is believed before the record of earlier runs; a task of which nothing is known goes by others. */
+export function knownDuration(
+  spec: TaskSpec,
+  recorded?: (spec: TaskSpec) => DurationRecord | undefined,
+): Known | undefined {
+  if (spec.estimate !== undefined) return { ms: spec.estimate, source: "plan" };
+  const record = recorded?.(spec);
+  return record === undefined ? undefined : { ms: millis(Math.exp(record.meanLog)), source: "history" };
+}
 
 /** Looks over the run once, and then answers for each of its tasks. Nothing when there is nothing to go by. */
 export function estimatesOf(run: Run): (task: Task) => Estimate | undefined {
@@ -13,7 +30,7 @@ export function estimatesOf(run: Run): (task: Task) => Estimate | undefined {
   const typical = observed ?? mean(run.tasks, ({ spec }) => spec.estimate);
   const other: Estimate | undefined =
     typical === undefined ? undefined : { ms: typical, source: observed === undefined ? "typical" : "observed" };
-  return ({ spec }) => (spec.estimate === undefined ? other : { ms: spec.estimate, source: "plan" });
+  return ({ spec }) => knownDuration(spec) ?? other;
 }
 
 function mean(tasks: readonly Task[], of: (task: Task) => Millis | undefined): Millis | undefined {

@@ -1,5 +1,7 @@
 /** How an attempt ended: a fact that a worker reports. What follows from it is decided elsewhere. */
-import type { Millis } from "./time.ts";
+import type { RunId, TaskId } from "./ids.ts";
+import { type Millis, millis } from "./time.ts";
+import type { Usage } from "./usage.ts";
 
 /** One taxonomy for every worker, so that one policy table can rule on all of them. */
 export const FAILURE_KINDS = [
@@ -16,17 +18,12 @@ export const FAILURE_KINDS = [
   "cancelled",
   "verify",
   "budget",
+  "shortage",
 ] as const;
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 export const TIMEOUT_LIMITS = ["soft", "hard", "progress"] as const;
 export type TimeoutLimit = (typeof TIMEOUT_LIMITS)[number];
-
-/** What an attempt used. A figure nobody could measure is absent: unknown is not zero. */
-export interface Usage {
-  readonly cpuMs?: Millis;
-  readonly peakBytes?: number;
-}
 
 interface Ended {
   readonly durationMs: Millis;
@@ -37,6 +34,13 @@ export interface Success extends Ended {
   readonly kind: "success";
   /** What its worker says came of it. */
   readonly summary?: string;
+  /** No worker did it: a task with the same idempotency key had been done, and this is its result. */
+  readonly takenFrom?: TaskRef;
+}
+/** A task of any run. */
+export interface TaskRef {
+  readonly run: RunId;
+  readonly task: TaskId;
 }
 export interface ExitFailure extends Ended {
   readonly kind: "exit";
@@ -69,8 +73,9 @@ export interface VerifyFailure extends Ended {
   readonly kind: "verify";
   readonly code: number | null;
 }
+/** `shortage`: the machine had too little left (processes, memory, files, disk) to begin; nothing of the task ran. */
 export interface OtherFailure extends Ended {
-  readonly kind: "lost" | "quota" | "auth" | "refused" | "shutdown" | "cancelled" | "budget";
+  readonly kind: "lost" | "quota" | "auth" | "refused" | "shutdown" | "cancelled" | "budget" | "shortage";
   readonly message?: string;
 }
 
@@ -88,7 +93,7 @@ export type Outcome = Success | Failure;
 export function describeOutcome(outcome: Outcome): string {
   switch (outcome.kind) {
     case "success":
-      return "succeeded";
+      return outcome.takenFrom === undefined ? "succeeded" : `took the result of ${refText(outcome.takenFrom)}`;
     case "exit":
       return `exit code ${outcome.code}${outcome.message === undefined ? "" : `: ${outcome.message}`}`;
     case "signal":
@@ -105,3 +110,18 @@ export function describeOutcome(outcome: Outcome): string {
       return outcome.message === undefined ? outcome.kind : `${outcome.kind}: ${outcome.message}`;
   }
 }
+
+/** `build of run release-1`. */
+export const refText = ({ run, task }: TaskRef): string => `${task} of run ${run}`;
+
+/** Whether it is the result of another task, and no attempt's. */
+export const isTaken = (outcome: Outcome): outcome is Success & { readonly takenFrom: TaskRef } =>
+  outcome.kind === "success" && outcome.takenFrom !== undefined;
+
+/** What a task is given for the same key. It took no time of anybody's. */
+export const takenFrom = (from: TaskRef, summary: string | undefined): Success => ({
+  kind: "success",
+  durationMs: millis(0),
+  ...(summary !== undefined && { summary }),
+  takenFrom: from,
+});

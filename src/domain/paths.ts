@@ -34,6 +34,10 @@ export function normalizePath(raw: string): string | undefined {
   return raw.endsWith("/") ? `${kept.join("/")}/` : kept.join("/");
 }
 
+/** The same path from the root. The slash at its end stays. */
+export const below = (directory: string, path: string): string =>
+  `${directory.endsWith("/") ? directory : `${directory}/`}${path === EVERYTHING ? "" : path}`;
+
 /** A normalised path made ready to be compared with many others. */
 export interface PathPattern {
   /** Names, or globs of `*` and `?` alone; `**` stands for any number of names. */

@@ -5,6 +5,8 @@
 import { broken, invariant, unreachable } from "../std/invariant.ts";
 import { type Event, isSystemEvent, type RunEvent, type SystemEvent, type TaskEvent } from "./event.ts";
 import { NO_TOKEN } from "./lease.ts";
+import { isGateClosed, isMet } from "./needs.ts";
+import { isTaken } from "./outcome.ts";
 import { pausesOf, scopeKey } from "./pause.ts";
 import { type Run, taskOf } from "./run.ts";
 import { type Ended, type Held, isHeld, isTerminal, type Status, type Task, type Verifying } from "./task.ts";
@@ -128,7 +130,8 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
     case "stopping":
       return move(run, task, { ...mustBeHeld(task), stopping: event.reason }, changes, event);
     case "succeeded":
-      mustBeHeld(task);
+      if (!isTaken(event.outcome)) mustBeHeld(task);
+      else invariant(task.status.state === "ready", `${task.spec.id} takes a result while it waits`);
       task.expiries = 0;
       return end(run, task, { state: "succeeded", at: event.at, outcome: event.outcome }, changes, event);
     case "failed":
@@ -170,7 +173,7 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
         return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes, event);
       return move(run, task, BLOCKED, changes, event);
     case "approved":
-      if (task.spec.gate !== undefined && !task.approved) task.unmet--;
+      if (isGateClosed(task)) task.unmet--;
       task.approved = true;
       return openIfReady(run, task, event.at, changes, event);
     case "aged_boost":
@@ -231,8 +234,7 @@ function end(run: Run, task: Task, status: Ended, changes: Change[], cause: Even
   move(run, task, status, changes, cause);
   run.graph.eachDependent(task.no, (dependentNo, kind) => {
     const dependent = taskOf(run, dependentNo);
-    const met = status.state === "succeeded" || kind === "after" || dependent.spec.onFailure === "continue";
-    if (!met) return;
+    if (!isMet(status.state, kind, dependent.spec)) return;
     dependent.unmet--;
     openIfReady(run, dependent, status.at, changes, cause);
   });

@@ -1,6 +1,7 @@
 /** One execution of a plan. */
 import type { Graph, TaskNo } from "./graph.ts";
 import type { RunId } from "./ids.ts";
+import { below } from "./paths.ts";
 import type { Amounts, Rates, TaskSpec } from "./spec.ts";
 import type { Task, TaskState } from "./task.ts";
 import type { Instant } from "./time.ts";
@@ -63,6 +64,13 @@ export const findTask = (run: Run, id: TaskSpec["id"]): Task | undefined => {
   const no = run.graph.find(id);
   return no === undefined ? undefined : run.tasks[no];
 };
+
+/** Where the work of a task is done, from the root and without a slash at its end. */
+export function directoryOf({ directory }: Pick<RunManifest, "directory">, { cwd }: Pick<TaskSpec, "cwd">): string {
+  if (cwd === undefined) return directory;
+  const path = below(directory, cwd);
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
 
 /** Tasks that have not come to an end. */
 export const remaining = ({ tasks, counts }: Run): number =>

@@ -1,5 +1,4 @@
 /** What a task is, as the plan says it: fixed from the moment it is submitted. */
-import { invariant } from "../std/invariant.ts";
 import type { TaskId } from "./ids.ts";
 import { hours, type Millis, millis, seconds } from "./time.ts";
 
@@ -89,6 +88,8 @@ export interface TaskSpec {
   readonly verify?: Command;
   /** The task is stopped when its processes together use more memory than this, in bytes. */
   readonly memoryLimit?: number;
+  /** Done once over all runs of the store: another task with this key takes the result of the one that has succeeded with it. */
+  readonly idempotencyKey?: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -117,11 +118,8 @@ export const SPEC_DEFAULTS = {
   labels: {},
 } as const satisfies Partial<TaskSpec>;
 
-/** What is to be run. Words for an agent never come to where commands are run: a plan with such a task names a pool. */
-export function commandOf({ id, run }: TaskSpec): Command {
-  invariant(!("prompt" in run), `${id} is a command`);
-  return run;
-}
+/** Whether that is the name of a worker of the local pool: no session can have such a name. */
+export const isLocalWorker = (worker: string): boolean => worker.startsWith(`${LOCAL_POOL}/`);
 
 export const poolOf = ({ pool }: TaskSpec): string => pool ?? LOCAL_POOL;
 

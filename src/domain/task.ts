@@ -189,6 +189,10 @@ export const isWorking = (status: Status): status is Working =>
   status.state === "claimed" || status.state === "running";
 export const isHeld = (status: Status): status is Held => isWorking(status) || status.state === "verifying";
 
+/** Who asked for the task to be cancelled while it is held. However its lease ends then, it ends as cancelled. */
+export const cancellerOf = (status: Status): Asked | undefined =>
+  isHeld(status) && status.stopping?.kind === "cancelled" ? status.stopping.asked : undefined;
+
 /** How far ahead of now what is known of it lies: by the clock of one scheduler, that of another may be behind. */
 export function aheadOf({ status, starving }: Task, now: Instant): Millis {
   const since = "since" in status ? status.since : now;

@@ -1,12 +1,18 @@
 /** What an executor is asked to do for a claim: the work of the task, or its acceptance command once the work is done. */
-import { resolve } from "node:path";
-import type { Run } from "../domain/run.ts";
-import type { Task } from "../domain/task.ts";
+import type { WorkerId } from "../domain/ids.ts";
+import { directoryOf, type Run } from "../domain/run.ts";
+import { isHeld, type Task } from "../domain/task.ts";
 import type { Attempt } from "../execute/executor.ts";
 import { invariant } from "../std/invariant.ts";
 
-/** `log`: where its output goes. */
-export function attemptOf({ manifest }: Run, { spec, status, attempt: fence }: Task, log: string): Attempt {
+/** `node`: where its worker is. `log`: where its output goes. */
+export function attemptOf(
+  { manifest }: Run,
+  { spec, status, attempt: fence }: Task,
+  { node, log }: { readonly node: (worker: WorkerId) => string; readonly log: string },
+): Attempt {
+  invariant(isHeld(status), `${spec.id} is held by the worker that makes the attempt`);
+  const { worker } = status.lease;
   const isVerified = status.state === "verifying";
   const work = isVerified ? spec.verify : spec.run;
   invariant(work !== undefined, `${spec.id} says how it is verified`);
@@ -16,7 +22,7 @@ export function attemptOf({ manifest }: Run, { spec, status, attempt: fence }: T
     fence,
     ...(isVerified && { verification: status.tries }),
     work,
-    cwd: resolve(manifest.directory, spec.cwd ?? "."),
+    where: { worker, node: node(worker), directory: directoryOf(manifest, spec) },
     env: spec.env,
     priority: spec.priority,
     log,

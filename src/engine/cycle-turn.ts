@@ -20,7 +20,7 @@ export interface CycleView {
   /** Whether the pool's sessions are woken at all. */
   readonly wakes: (pool: string) => boolean;
   /** Deals with what has run out by now, and names it. */
-  readonly sweep: (turn: Turn, limit: number) => readonly string[];
+  readonly sweep: (turn: Turn, limit: number, why: string) => readonly string[];
   /** Whether there is a way to reach the session. */
   readonly reaches: (session: Session) => boolean;
 }
@@ -35,7 +35,7 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
     ...(pools.line(pool).roster?.suited(task.spec) ?? []),
   ];
   /** Who was woken for something has something to do: what else waits for it waits for a worker. */
-  const isWoken = ({ profile }: Session): boolean => pools.line(profile.pool).ready.aside.isFor(profile.id);
+  const isWoken = ({ profile }: Session): boolean => pools.line(profile.pool).ready.isOfferedTo(profile.id);
   /** By shape, as long as nobody is woken: many tasks are for the same sessions. */
   const free = new Map<Shape, boolean>();
   const isAnyFree = (pending: Pending): boolean => {
@@ -48,9 +48,9 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
   return {
     now,
     paused: world.pauses.has("scheduler"),
-    sweep: (limit) => {
-      for (const session of roll.silent(now)) roll.leave(turn, session.profile.id, "it was not heard of any more");
-      return view.sweep(turn, limit);
+    sweep: (limit, why) => {
+      for (const session of roll.silent(now)) roll.leave(turn, session.profile.id, why);
+      return view.sweep(turn, limit, why);
     },
     pending: () =>
       lines().flatMap(([pool, line]) =>
@@ -59,7 +59,7 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
     pendingCount: () => lines().reduce((sum, [, line]) => sum + line.ready.size, 0),
     offered: () =>
       lines().flatMap(([pool, line]) =>
-        Array.from(line.ready.aside.offered(), (candidate) => pendingOf(candidate, pool, line)),
+        Array.from(line.ready.offered(), (candidate) => pendingOf(candidate, pool, line)),
       ),
     active: () => lines().reduce((sum, [, line]) => sum + line.out, 0),
     sessions: () => world.sessions.size,
@@ -85,7 +85,7 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
       return found.ok && wakes(pending.pool) && isAnyFree(pending) ? "idle" : "busy";
     },
     suited: (pending) => suited(pending).filter((each) => isIdle(each) && reaches(each)),
-    isPaused: ({ run, task }) => pools.of(task).ready.aside.pauses.of(run, task) !== undefined,
+    isPaused: ({ run, task }) => pools.of(task).ready.pauseOf(run, task) !== undefined,
     write: ({ run, task }, news) => {
       if (news.kind === "offered" || news.kind === "offer_ended") free.clear();
       turn.journal.ofTask(run, task, news, now);

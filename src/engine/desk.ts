@@ -373,7 +373,7 @@ const mayBeServed = (line: Dispatcher, { state, profile: { id } }: Session): boo
 
 /** Nothing is kept for it alone. */
 const isLikeOthers = (line: Dispatcher, { profile: { id } }: Session): boolean =>
-  !line.owners.has(id) && !line.ready.aside.isFor(id);
+  !line.owners.has(id) && !line.ready.isOfferedTo(id);
 
 /** Sessions that are alike in everything that decides what they may have. */
 const likeness = ({ workspace, channel, capabilities }: SessionProfile): string =>

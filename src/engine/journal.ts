@@ -17,7 +17,8 @@ import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Change, World } from "../domain/world.ts";
 import { type RunRow, toRunRow, toTaskRow } from "../store/rows.ts";
-import type { Batch, Epoch, Remembered, TaskWrite } from "../store/store.ts";
+import type { Batch, DoneKey, Epoch, Remembered, TaskWrite } from "../store/store.ts";
+import { doneKeys } from "./done-keys.ts";
 
 type Taught = Batch["lessons"][number];
 
@@ -46,6 +47,7 @@ export class Journal {
   #sessions = new Set<WorkerId>();
   #pauses = new Set<string>();
   #answers: Remembered[] = [];
+  #done: DoneKey[] = [];
   /** Who called, while it is written down what follows from that. */
   #by: string | undefined;
 
@@ -91,6 +93,7 @@ export class Journal {
   ofTask(run: Run, task: Task, news: TaskNews, at: Instant): void {
     if (!this.#tasks.has(task)) this.#tasks.set(task, { run, replaces: task.version });
     if (news.kind === "edited") this.#edited.set(task, run);
+    if (news.kind === "succeeded") this.#done.push(...doneKeys(run, task, news.outcome));
     const recorded = news.kind !== "lease_renewed";
     const seq = this.#world.seq + (recorded ? 1 : 0);
     const version = task.version + (recorded ? 1 : 0);
@@ -144,8 +147,9 @@ export class Journal {
       sessions: Array.from(this.#sessions, (id) => ({ id, session: this.#world.sessions.get(id) })),
       pauses: Array.from(this.#pauses, (key) => ({ key, pause: this.#world.pauses.get(key) })),
       answers: this.#answers,
+      done: this.#done,
     };
-    [this.#events, this.#submitted, this.#requestsDone, this.#answers] = [[], [], [], []];
+    [this.#events, this.#submitted, this.#requestsDone, this.#answers, this.#done] = [[], [], [], [], []];
     this.#lessons = [];
     if (late === this.#lateLessons) this.#lateLessons = [];
     this.#urgent = false;

@@ -3,11 +3,12 @@
  * these is one event. Who may say so is checked before: `local-workers.ts` by the fence, `session-reports.ts` by fence and token.
  */
 import type { Assignment } from "../decide/dispatcher.ts";
-import { jitterOf, rule } from "../decide/rule.ts";
-import { EXPIRIES_MAX, isExpired, NO_TOKEN } from "../domain/lease.ts";
+import { isPoison, jitterOf, rule, ruleOnLoss, ruleOnRelease } from "../decide/rule.ts";
+import type { TaskNews } from "../domain/event.ts";
+import { isExpired, NO_TOKEN } from "../domain/lease.ts";
 import type { Outcome, Success } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
-import { type Held, isHeld, isWorking, type ProcessIdentity, type Task } from "../domain/task.ts";
+import { cancellerOf, type Held, isHeld, isWorking, type ProcessIdentity, type Task } from "../domain/task.ts";
 import type { Instant, Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import type { Signs } from "./signs.ts";
@@ -77,10 +78,15 @@ export class Leases {
     return this.#deps.world.sessions.get(lease.worker)?.profile.ttl ?? this.#deps.ttl;
   }
 
+  /** The holder says how it goes. */
+  note({ now, journal }: Turn, run: Run, task: Task, note: string): void {
+    journal.ofTask(run, task, { kind: "noted", note }, now);
+  }
+
   /** The holder is done with it, for better or worse. What ended well is verified first, where the task asks for that. */
   settle(turn: Turn, run: Run, task: Task, outcome: Outcome, notBefore = turn.now): void {
     const { status, spec } = task;
-    const mayBeDone = outcome.kind === "success" && isWorking(status) && status.stopping?.kind !== "cancelled";
+    const mayBeDone = outcome.kind === "success" && isWorking(status) && cancellerOf(status) === undefined;
     if (mayBeDone && spec.verify !== undefined) {
       this.#deps.signs.end(task);
       return this.#deps.verify(turn, run, task, outcome);
@@ -89,34 +95,23 @@ export class Leases {
   }
 
   /** The only way from an outcome to the ledger. */
-  conclude({ now, journal }: Turn, run: Run, task: Task, outcome: Outcome, notBefore = now): void {
-    const news = rule(task, outcome, now, jitterOf(run.manifest.seed, task.no, task.attempt));
+  conclude(turn: Turn, run: Run, task: Task, outcome: Outcome, notBefore = turn.now): void {
+    const news = rule(task, outcome, turn.now, jitterOf(run.manifest.seed, task.no, task.attempt));
     const isEarly = "notBefore" in news && news.notBefore < notBefore;
-    journal.ofTask(run, task, isEarly ? { ...news, notBefore } : news, now);
-    this.#parkIfPoison(now, journal, run, task);
-    this.#deps.signs.end(task);
+    this.#end(turn, run, task, isEarly ? { ...news, notBefore } : news);
   }
 
   /** The holder is gone, and nothing is known of how it ended. Not the task's fault, unless it happens again and again. */
-  lose({ now, journal }: Turn, run: Run, task: Task, notBefore: Instant): void {
+  lose(turn: Turn, run: Run, task: Task, notBefore: Instant, why?: string): void {
     const { status } = task;
     if (!isHeld(status)) return;
-    this.#deps.signs.end(task);
-    // What was asked to be cancelled is never given out again.
-    if (status.stopping?.kind === "cancelled")
-      return journal.ofTask(run, task, { kind: "cancelled", asked: status.stopping.asked }, now);
-    journal.ofTask(run, task, { kind: "expired", worker: status.lease.worker, notBefore }, now);
-    this.#parkIfPoison(now, journal, run, task);
+    const news = ruleOnLoss(task, status.lease.worker, notBefore);
+    this.#end(turn, run, task, news.kind === "expired" && why !== undefined ? { ...news, why } : news);
   }
 
   /** The holder hands the task back. */
-  release({ now, journal }: Turn, run: Run, task: Task, why: string): void {
-    const { status } = task;
-    if (!isHeld(status)) return;
-    this.#deps.signs.end(task);
-    if (status.stopping?.kind === "cancelled")
-      return journal.ofTask(run, task, { kind: "cancelled", asked: status.stopping.asked }, now);
-    journal.ofTask(run, task, { kind: "released", why }, now);
+  release(turn: Turn, run: Run, task: Task, why: string): void {
+    if (isHeld(task.status)) this.#end(turn, run, task, ruleOnRelease(task, why));
   }
 
   /** A report under a claim that is over: it changes nothing, and leaves a trace. */
@@ -124,8 +119,10 @@ export class Leases {
     journal.ofTask(run, task, { kind: "late_report_refused", fence, reported }, now);
   }
 
-  #parkIfPoison(now: Instant, journal: Turn["journal"], run: Run, task: Task): void {
-    if (task.status.state !== "ready" || task.expiries < EXPIRIES_MAX) return;
-    journal.ofTask(run, task, { kind: "parked", reason: "poison" }, now);
+  /** Every end of a lease. */
+  #end({ now, journal }: Turn, run: Run, task: Task, news: TaskNews): void {
+    journal.ofTask(run, task, news, now);
+    if (isPoison(task)) journal.ofTask(run, task, { kind: "parked", reason: "poison" }, now);
+    this.#deps.signs.end(task);
   }
 }

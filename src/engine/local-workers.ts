@@ -6,7 +6,7 @@ import type { Outcome } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
 import { isHeld, type ProcessIdentity, type StopReason, type Task, type Verifying } from "../domain/task.ts";
 import { type Instant, later, type Millis, millis } from "../domain/time.ts";
-import type { Attempt, Executor, Handle, Watch } from "../execute/executor.ts";
+import type { Attempt, Executor, Handle, Saying, Watch } from "../execute/executor.ts";
 import type { Leases } from "./leases.ts";
 import type { Signs } from "./signs.ts";
 import type { Input, Turn } from "./turn.ts";
@@ -50,7 +50,7 @@ export class LocalWorkers {
   }
 
   /** Every attempt that is alive and still its task's current one. */
-  *current(): Iterable<{ readonly run: Run; readonly task: Task }> {
+  *current(): Iterable<LiveAttempt> {
     for (const live of this.#live.values()) if (!live.hasEnded && live.fence === live.task.attempt) yield live;
   }
 
@@ -85,7 +85,10 @@ export class LocalWorkers {
   /** Renews the leases of what is alive here: a worker in this process lives as long as the process. */
   renew(turn: Turn, ttl: Millis): void {
     const deadline = later(turn.now, ttl);
-    for (const { run, task } of this.current()) this.#deps.leases.renew(turn, run, task, deadline);
+    for (const live of this.current()) {
+      this.#deps.leases.renew(turn, live.run, live.task, deadline);
+      this.#note(turn, live);
+    }
   }
 
   /** A report counts only under the fence of the current claim; any other is refused, and leaves a trace. */
@@ -100,6 +103,7 @@ export class LocalWorkers {
       return;
     }
     if (this.#live.get(task) === live) this.#live.delete(task);
+    if (isCurrent) this.#note(turn, live);
     if (!isCurrent) leases.refuse(turn, run, task, fence, report.outcome.kind);
     else if (status.state === "verifying") verifier().ended(turn, live, status, report.outcome);
     else leases.settle(turn, run, task, report.outcome);
@@ -111,6 +115,12 @@ export class LocalWorkers {
     live.progressed();
     return this.#deps.executor.start(live.attempt, live);
   };
+
+  /** What it said last goes into the ledger, as a session's note does: with each renewal, and before its end. */
+  #note(turn: Turn, live: LiveAttempt): void {
+    const note = live.takeSaying();
+    if (note !== undefined) this.#deps.leases.note(turn, live.run, live.task, note);
+  }
 
   #find(task: Task, fence: number): LiveAttempt | undefined {
     const live = this.#live.get(task);
@@ -151,6 +161,7 @@ export class LiveAttempt implements Watch {
   /** None before it is begun. */
   handle: Handle | undefined;
   hasEnded = false;
+  #saying: string | undefined;
 
   constructor({ run, task, attempt, begin, hear, progressed }: LiveParts) {
     this.run = run;
@@ -176,6 +187,18 @@ export class LiveAttempt implements Watch {
   end(outcome: Outcome): void {
     this.hasEnded = true;
     this.#hear(this, { kind: "ended", outcome });
+  }
+
+  said({ text }: Saying): void {
+    this.#saying = text;
+    this.progressed();
+  }
+
+  /** What it said last, if the ledger does not have that yet. */
+  takeSaying(): string | undefined {
+    const text = this.#saying;
+    this.#saying = undefined;
+    return text;
   }
 
   started(process: ProcessIdentity | undefined): void {

@@ -231,6 +231,19 @@ describe("a drain", () => {
     expect(named(await rig.promised(drain(rig, { of: "scheduler" }, 0)))).toEqual(["a"]);
   });
 
+  test("of a task waits for all that its pause reaches: for what depends on it, too", async () => {
+    const rig = await openRig();
+    const run = await rig.submit([task("a"), task("b", { needs: ["a"] }), task("c")]);
+    rig.machine.at("a").starts().succeeds();
+    await rig.clock.settle();
+    const scope = { of: "task", run: run.no, task: find(run, "a").no } as const;
+    expect(named(await rig.promised(drain(rig, scope, 0)))).toEqual(["b"]);
+    const drained = drain(rig, scope);
+    await rig.clock.advance(1_000);
+    rig.machine.at("b").starts().succeeds();
+    expect(named(await rig.promised(drained))).toEqual([]);
+  });
+
   test("of one thing does not wait for another", async () => {
     const rig = await openRig();
     await rig.submit([agentTask("a"), task("here")]);

@@ -3,6 +3,7 @@ import { type Authority, mayActFor, mustActFor, OWNER } from "../domain/authorit
 import { UserError } from "../domain/errors.ts";
 import { type RunId, type TaskId, type WorkerId, workerId } from "../domain/ids.ts";
 import { type PauseScope, scopeKey } from "../domain/pause.ts";
+import { Pauses } from "../domain/pauses.ts";
 import { findTask, type Run } from "../domain/run.ts";
 import type { ReportedState, Session, SessionProfile } from "../domain/session.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
@@ -165,8 +166,11 @@ export class Reception {
   /** Puts it on hold, and waits until nothing of it is out. Gives what still is. */
   async drain(scope: PauseScope, asked: Asked, wait: Millis, signal?: AbortSignal): Promise<readonly Holding[]> {
     await this.hold(scope, asked);
+    const { pools, world } = this.#deps;
+    const reach = new Pauses();
+    reach.set(new Map([[scopeKey(scope), { scope, asked, at: this.#deps.clock.now() }]]), (no) => world.run(no));
     const out = (): readonly Holding[] =>
-      [...this.#deps.pools.held()].filter(({ run, task }) => reaches(scope, run, task));
+      [...pools.held()].filter(({ run, task }) => reach.of(run, task) !== undefined);
     if (out().length > 0 && wait > 0) await this.#until(() => out().length === 0, wait, signal);
     const remaining = out();
     await this.#deps.turns.durably((turn) =>
@@ -343,17 +347,4 @@ function mustTask(run: Run | undefined, id: TaskId): Task {
   const task = findTask(run, id);
   if (task === undefined) throw new UserError("TASK_UNKNOWN", `Run ${run.manifest.id} has no task "${id}"`);
   return task;
-}
-
-function reaches(scope: PauseScope, run: Run, task: Task): boolean {
-  switch (scope.of) {
-    case "scheduler":
-      return true;
-    case "pool":
-      return (task.spec.pool ?? "local") === scope.pool;
-    case "run":
-      return run.no === scope.run;
-    case "task":
-      return run.no === scope.run && task.no === scope.task;
-  }
 }

@@ -4,7 +4,7 @@ import { type Authority, foreignSession, mayActFor, mustActFor } from "../domain
 import { UserError } from "../domain/errors.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import { LOSSES_MAX, type ReportedState, type Session, type SessionProfile } from "../domain/session.ts";
-import { LOCAL_POOL, poolOf } from "../domain/spec.ts";
+import { isLocalWorker, poolOf } from "../domain/spec.ts";
 import { isHeld } from "../domain/task.ts";
 import { type Instant, later, millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
@@ -35,7 +35,7 @@ export class Roll {
 
   /** Joining again under one's own id is harmless: it keeps what it holds and whose it is, and its losses are forgiven. */
   join(turn: Turn, asked: SessionProfile, authority: Authority): Session {
-    refuseLocal(asked);
+    this.#refuseOwn(asked);
     const known = this.#world.sessions.get(asked.id);
     if (known === undefined) this.#refuseHeirs(asked, authority);
     else mustActFor(known.profile, authority);
@@ -71,7 +71,7 @@ export class Roll {
   /** What it was woken for is free for others. What it holds stays out until its lease runs out. */
   leave(turn: Turn, id: WorkerId, why: string): void {
     const { pool } = this.must(id).profile;
-    for (const { run, task } of [...this.#pools.line(pool).ready.aside.offered()]) {
+    for (const { run, task } of [...this.#pools.line(pool).ready.offered()]) {
       if (task.offer?.session !== id) continue;
       turn.journal.ofTask(run, task, { kind: "offer_ended", session: id, why: "gone" }, turn.now);
     }
@@ -151,6 +151,17 @@ export class Roll {
     }
   }
 
+  /** What the scheduler's own workers do is counted by them alone, and their names are theirs. */
+  #refuseOwn({ id, pool }: SessionProfile): void {
+    if (this.#pools.line(pool).roster === undefined)
+      throw new UserError(
+        "REQUEST_INVALID",
+        `The pool "${pool}" is this machine's own workers: no session can join it`,
+      );
+    if (isLocalWorker(id))
+      throw new UserError("REQUEST_INVALID", `"${id}" is what a worker of this machine is called: no session can be`);
+  }
+
   /** What a session that has left still holds is its token's: no other token comes by it under the same id. */
   #refuseHeirs({ id }: SessionProfile, authority: Authority): void {
     for (const { worker, task } of this.#pools.held()) {
@@ -162,17 +173,6 @@ export class Roll {
   #change(turn: Turn, session: Session, state: Session["state"], losses: number): void {
     turn.journal.ofSystem({ kind: "session_changed", session: session.profile.id, state, losses }, turn.now);
   }
-}
-
-/** What this machine's own workers do is counted by them alone, and their names are theirs. */
-function refuseLocal({ id, pool }: SessionProfile): void {
-  if (pool === LOCAL_POOL)
-    throw new UserError(
-      "REQUEST_INVALID",
-      `The pool "${LOCAL_POOL}" is this machine's own workers: no session can join it`,
-    );
-  if (id.startsWith(`${LOCAL_POOL}/`))
-    throw new UserError("REQUEST_INVALID", `"${id}" is what a worker of this machine is called: no session can be`);
 }
 
 const isSame = (one: SessionProfile, other: SessionProfile): boolean => JSON.stringify(one) === JSON.stringify(other);

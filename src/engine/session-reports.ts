@@ -2,7 +2,7 @@
 import { UserError } from "../domain/errors.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
-import { type Held, isWorking, type Task, type TaskState } from "../domain/task.ts";
+import { cancellerOf, type Held, isWorking, type Task, type TaskState } from "../domain/task.ts";
 import { later } from "../domain/time.ts";
 import type { Leases } from "./leases.ts";
 import type { Signs } from "./signs.ts";
@@ -68,7 +68,7 @@ export class SessionReports {
       case "heartbeat":
         return this.#goOn(turn, proof);
       case "progress":
-        turn.journal.ofTask(run, task, { kind: "noted", note: word.note }, turn.now);
+        leases.note(turn, run, task, word.note);
         signs.progressed(task, turn.now);
         return this.#goOn(turn, proof);
       case "release":
@@ -99,7 +99,7 @@ export class SessionReports {
     // Held since before this scheduler began: nothing is known of its silence until then.
     if (signs.of(task) === undefined) signs.progressed(task, turn.now);
     const held = task.status as Held;
-    if (held.stopping?.kind !== "cancelled") leases.renew(turn, run, task, later(turn.now, leases.ttlOf(held)));
+    if (cancellerOf(held) === undefined) leases.renew(turn, run, task, later(turn.now, leases.ttlOf(held)));
     return { run, task, held: task.status as Held, repeated: false };
   }
 

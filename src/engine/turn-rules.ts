@@ -11,6 +11,7 @@ import { isHeld, isTerminal, type Task } from "../domain/task.ts";
 import { earliest, type Instant, instant, later, type Millis, seconds } from "../domain/time.ts";
 import type { Change, World } from "../domain/world.ts";
 import type { Desk } from "./desk.ts";
+import type { Keys } from "./keys.ts";
 import type { Leases } from "./leases.ts";
 import type { LocalWorkers } from "./local-workers.ts";
 import type { Lookout } from "./lookout.ts";
@@ -31,6 +32,7 @@ export interface TurnRulesDeps {
   readonly desk: Desk;
   readonly lookout: Lookout;
   readonly verdicts: Verdicts;
+  readonly keys: Keys;
   readonly ttl: Millis;
   readonly heartbeat: Millis;
   /** How many tasks one turn gives out at most. */
@@ -67,13 +69,15 @@ export class TurnRules implements Rules {
     this.#feelPressure();
     this.#lookAtDeadlines(turn);
     this.#skipDependents(turn);
+    this.#deps.keys.settle(turn);
     this.#giveOut(turn);
     this.#judgeRuns(turn);
   }
 
   observe(change: Change): void {
-    const { pools, deadlines } = this.#deps;
+    const { pools, deadlines, keys } = this.#deps;
     pools.observe(change);
+    keys.observe(change);
     deadlines.observe(change);
     const { run, task, to } = change;
     this.#touched.add(run);

@@ -4,6 +4,7 @@ import { lessonsOf } from "../decide/lessons.ts";
 import type { Pools } from "../decide/pools.ts";
 import type { Run } from "../domain/run.ts";
 import type { Histories } from "./histories.ts";
+import type { Keys } from "./keys.ts";
 import type { SessionReports } from "./session-reports.ts";
 import type { Turn } from "./turn.ts";
 
@@ -11,6 +12,7 @@ export interface VerdictsDeps {
   readonly pools: Pools;
   readonly reports: SessionReports;
   readonly histories: Histories;
+  readonly keys: Keys;
 }
 
 export class Verdicts {
@@ -51,7 +53,7 @@ export class Verdicts {
 
   /** What it has taught is kept; nothing else of it is needed. */
   #conclude({ journal }: Turn, run: Run): void {
-    const { pools, reports, histories } = this.#deps;
+    const { pools, reports, histories, keys } = this.#deps;
     journal.learn(run, () => {
       const lessons = lessonsOf(run);
       histories.learn(run.manifest.name, lessons);
@@ -59,5 +61,6 @@ export class Verdicts {
     });
     pools.dismiss(run);
     reports.forget(run);
+    keys.forget(run.tasks.map(({ spec }) => spec));
   }
 }

@@ -8,6 +8,7 @@ import type { Outcome, Success } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
 import type { Task, Verifying } from "../domain/task.ts";
 import { later, type Millis, millis } from "../domain/time.ts";
+import { usedByBoth } from "../domain/usage.ts";
 import type { Leases } from "./leases.ts";
 import type { Acceptance, LiveAttempt, LocalWorkers } from "./local-workers.ts";
 import type { Turn } from "./turn.ts";
@@ -23,7 +24,7 @@ export interface VerifierDeps {
 }
 
 /** Who holds the lease meanwhile. */
-export const VERIFIER = workerId("local/verify");
+const VERIFIER = workerId("local/verify");
 /** After so many runs of the command that were lost the work itself is done again. */
 const LOSSES_MAX = 3;
 
@@ -81,7 +82,7 @@ export class Verifier implements Acceptance {
 /** What the acceptance command makes of the work. Both have taken their time. */
 function verdictOf(work: Success, outcome: Outcome): Outcome {
   const durationMs = millis(work.durationMs + outcome.durationMs);
-  const usage = bothUsed(work.usage, outcome.usage);
+  const usage = usedByBoth(work.usage, outcome.usage);
   const spent = { durationMs, ...(usage && { usage }) };
   switch (outcome.kind) {
     case "success":
@@ -95,11 +96,4 @@ function verdictOf(work: Success, outcome: Outcome): Outcome {
     default:
       return { ...outcome, ...spent };
   }
-}
-
-function bothUsed(work: Success["usage"], check: Success["usage"]): Success["usage"] {
-  if (work === undefined || check === undefined) return work ?? check;
-  const cpuMs = work.cpuMs === undefined || check.cpuMs === undefined ? undefined : millis(work.cpuMs + check.cpuMs);
-  const peaks = [work.peakBytes, check.peakBytes].filter((bytes) => bytes !== undefined);
-  return { ...(cpuMs !== undefined && { cpuMs }), ...(peaks.length > 0 && { peakBytes: Math.max(...peaks) }) };
 }

@@ -1,9 +1,19 @@
 /** The contract between the engine and whatever does the work: start an attempt, tell when it is alive, tell how it ended. */
-import type { RunId, TaskId } from "../domain/ids.ts";
+import type { RunId, TaskId, WorkerId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Command, EnvValue, Priority, Prompt } from "../domain/spec.ts";
 import type { ProcessIdentity, StopReason } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
+
+/** Where an attempt is made. The engine works it out once, for every executor. */
+export interface Place {
+  /** The worker that the claim is of. It decides which executor does the work. */
+  readonly worker: WorkerId;
+  /** The node of which the attempt was given its share. */
+  readonly node: string;
+  /** Where the work is done, absolute. */
+  readonly directory: string;
+}
 
 /** One attempt at one task, with everything needed to make it. */
 export interface Attempt {
@@ -15,13 +25,18 @@ export interface Attempt {
   readonly verification?: number;
   /** What to do: a command to run, or words for an agent. */
   readonly work: Command | Prompt;
-  /** Absolute. */
-  readonly cwd: string;
+  readonly where: Place;
   readonly env: Readonly<Record<string, EnvValue>>;
   readonly priority: Priority;
   /** Where the attempt's output goes, absolute. Written by the attempt itself. */
   readonly log: string;
   readonly memoryLimit?: number;
+}
+
+/** Something that an attempt says about itself while it lives, for people: not empty, and no longer than a session's note may be. */
+export interface Saying {
+  readonly kind: "said";
+  readonly text: string;
 }
 
 /** What an executor tells while an attempt lives. */
@@ -30,13 +45,19 @@ export interface Watch {
   started(process: ProcessIdentity | undefined): void;
   /** The attempt gave a sign of life: output, a note, a changed file. */
   progressed(): void;
-  /** The outcome is known, and nobody has heard of it yet: what should be done before anything else is done in here. Told by those who are eager. */
-  ending?(outcome: Outcome): void;
+  /**
+   * The attempt said something, which is a sign of life too. The executor keeps all of it in the attempt's log, within bounds
+   * (`sayings.ts`); the ledger gets the newest now and then, as it does of a session's notes.
+   */
+  said(saying: Saying): void;
 }
 
 /** A live attempt. */
 export interface Handle {
-  /** Kept exactly once, when nothing of the attempt is left: every process gone, every byte of its log written. Never broken. */
+  /**
+   * Kept exactly once, when nothing of the attempt is left: every process gone, every byte of its log written. Never broken. It says
+   * how the attempt ended, what it used, and what it gives back: `summary`. `shortage` says that the machine had no room to begin it.
+   */
   readonly outcome: Promise<Outcome>;
   /**
    * Asks the attempt to end, and kills it after `grace` (at once when 0). The outcome then is the reason's. May be called
@@ -46,17 +67,12 @@ export interface Handle {
   stop(reason: StopReason, grace: Millis): void;
 }
 
-/** Disposing of it stops what still runs (`shutdown`) and is done when nothing does; what is started afterwards ends so too. */
+/**
+ * Disposing of it stops what still runs (`shutdown`) and is done when nothing does, unless that was left; what is started afterwards
+ * ends so too.
+ */
 export interface Executor extends AsyncDisposable {
-  /** To begin takes so long that it is worth doing beside the commit of the claim, where the store knows already that it may be done. */
-  readonly isEager?: boolean;
-  /**
-   * Told before it is certain that the attempt may be made: does what can be done before `start`, which follows, or `forgo`, or neither. With
-   * `ahead` others run until then, and may change what it will find.
-   */
-  prepare?(attempt: Attempt, ahead?: boolean): void;
-  /** What was prepared is not going to be started. */
-  forgo?(attempt: Attempt): void;
+  /** The claim is durable. */
   start(attempt: Attempt, watch: Watch): Handle;
   /**
    * Takes over an attempt that outlived the scheduler that started it, or learns how it ended meanwhile.
@@ -69,4 +85,9 @@ export interface Executor extends AsyncDisposable {
    * What is known of attempts that had ended when they were adopted is forgotten then, so this comes after that has been saved.
    */
   sweep(): Promise<number>;
+  /**
+   * Leaves what runs to a later scheduler, as if this one had been killed: nothing more is started here, and disposing stops nothing.
+   * What was told here may not be saved, so a later scheduler can ask for it again. Absent where attempts end with this process.
+   */
+  leave?(): void;
 }

@@ -7,7 +7,6 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { CALLER, type Desk, openDesk } from "../../test/rig/desk.ts";
 import { HttpRig, type Received } from "../../test/rig/http.ts";
 import { mustOpenLines } from "../../test/rig/lines.ts";
-import { openMcpHttp } from "../mcp/http.ts";
 import { mcpMount } from "../mcp/mount.ts";
 import type { Grant } from "../wire/answers.ts";
 import type { Route } from "../wire/route.ts";
@@ -59,8 +58,8 @@ async function house(): Promise<House> {
   const { service } = desk;
   const { clock } = desk.rig;
   const readPlan = () => Promise.reject(new Error("unused"));
-  const mcp = openMcpHttp({ service, clock, version: "1", newId: () => `id-${++ids}`, readPlan });
-  await rig.start(service, { mounts: [mcpMount(mcp)] });
+  const mcp = mcpMount({ service, clock, version: "1", newId: () => `id-${++ids}`, readPlan });
+  await rig.start(service, { mounts: [mcp] });
   await desk.answer(service.submit(PLAN, CALLER));
   const during: House["during"] = async (promise) => {
     let over = false;

@@ -1,11 +1,10 @@
 /** One call of a tool: its arguments are read, it is done, and whatever comes of it is told in words. */
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
 import { Problems } from "../std/problems.ts";
-import { isMap } from "../std/schema.ts";
 import type { Scope } from "../wire/scope.ts";
 import type { Agent } from "./agent.ts";
-import { mapAt, type Params, RPC, type RpcNews, RpcRefusal } from "./rpc.ts";
 import { type PlanText, refusalText, type Tool, type ToolContext, type ToolReply, type ToolService } from "./tool.ts";
 import { toolNamed } from "./tools.ts";
 
@@ -21,27 +20,27 @@ export interface ToolDeps {
   readonly onFault?: (error: unknown) => void;
 }
 
-/** What comes with a message from whatever carries it. */
-export interface Exchange {
-  /** Takes what is told before the answer. Without it nothing is. */
-  readonly send?: (news: RpcNews) => void;
+/** Which tool is called, and what it was given. */
+interface Asked {
+  readonly name: string;
+  readonly given: Readonly<Record<string, unknown>>;
+}
+
+interface Call {
   /** Aborted when nobody waits for the answer any more. */
-  readonly signal?: AbortSignal;
+  readonly signal: AbortSignal;
   /** What the caller's token allows; everything when absent. */
   readonly allows?: (scope: Scope) => boolean;
+  readonly report?: ToolContext["report"];
 }
 
 type Deps = ToolDeps & { readonly agent: Agent };
-export type Call = Exchange & { readonly signal: AbortSignal };
 
 /** The result of `tools/call`. What a daemon refuses is a result too, for the model to read and to act on. */
-export async function callTool(params: Params, call: Call, deps: Deps): Promise<object> {
-  const { name } = params;
-  if (typeof name !== "string") throw new RpcRefusal(RPC.params, "The `name` of a tool is text.");
+export async function callTool({ name, given }: Asked, call: Call, deps: Deps): Promise<object> {
   const tool = toolNamed(name);
-  if (tool === undefined) throw new RpcRefusal(RPC.params, `Unknown tool: ${name.slice(0, 100)}`);
-  const given = params["arguments"] ?? {};
-  if (!isMap(given)) throw new RpcRefusal(RPC.params, "The `arguments` of a call are an object.");
+  if (tool === undefined)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`);
 
   const { holds } = deps.agent;
   const { words } = holds;
@@ -53,7 +52,7 @@ export async function callTool(params: Params, call: Call, deps: Deps): Promise<
   };
   holds.heard();
   try {
-    const told = await reply(tool, given, contextOf(params, call, deps), call);
+    const told = await reply(tool, given, contextOf(call, deps), call);
     return result(told, await notices());
   } catch (error) {
     call.signal.throwIfAborted();
@@ -63,7 +62,7 @@ export async function callTool(params: Params, call: Call, deps: Deps): Promise<
   }
 }
 
-async function reply(tool: Tool, given: Params, context: ToolContext, { allows }: Call): Promise<ToolReply> {
+async function reply(tool: Tool, given: Asked["given"], context: ToolContext, { allows }: Call): Promise<ToolReply> {
   if (allows?.(tool.scope) === false)
     throw new UserError("FORBIDDEN", `\`${tool.name}\` needs a token with the scope \`${tool.scope}\`.`);
   const problems = new Problems("this call");
@@ -76,14 +75,8 @@ async function reply(tool: Tool, given: Params, context: ToolContext, { allows }
   return await tool.call(asked as never, context);
 }
 
-function contextOf(params: Params, { signal, send }: Call, deps: Deps): ToolContext {
+function contextOf({ signal, report }: Call, deps: Deps): ToolContext {
   const { service, agent, clock, directory, readPlan } = deps;
-  const progressToken = mapAt(params, "_meta")["progressToken"];
-  const wantsReports = typeof progressToken === "string" || typeof progressToken === "number";
-  const report = (progress: number, total: number, message: string): void => {
-    if (signal.aborted) return;
-    send?.({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress, total, message } });
-  };
   return {
     service,
     agent,
@@ -92,7 +85,7 @@ function contextOf(params: Params, { signal, send }: Call, deps: Deps): ToolCont
     caller: agent.caller(signal),
     readPlan,
     ...(directory !== undefined && { directory }),
-    ...(send !== undefined && wantsReports && { report }),
+    ...(report !== undefined && { report }),
   };
 }
 

@@ -1,14 +1,48 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+} from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { ManualClock } from "../../test/rig/clock.ts";
 import { fakeDaemon, grant, TTL } from "../../test/rig/mcp-daemon.ts";
-import { HTTP_SILENCE, type McpRequest, openMcpHttp } from "./http.ts";
-import { META } from "./versions.ts";
+import type { Scope } from "../wire/scope.ts";
+import { HTTP_SILENCE, openMcpHttp } from "./http.ts";
 
-type Headers = McpRequest["headers"];
+type Headers = Readonly<Record<string, string>>;
+interface Message {
+  readonly method?: string;
+  readonly result?: Record<string, unknown>;
+  readonly error?: { readonly code: number };
+}
 interface Said {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: { readonly result?: Record<string, unknown>; readonly error?: { readonly code: number } };
+  readonly headers: Headers;
+  /** What was told before the answer. */
+  readonly news: readonly Message[];
+  readonly body?: Message;
+}
+interface Rest {
+  readonly method?: string;
+  readonly by?: string;
+  readonly signal?: AbortSignal;
+  readonly scopes?: readonly Scope[];
+}
+
+/** One answer as JSON, or as a stream with what was told before it. */
+async function read(response: Response): Promise<Said> {
+  const { status } = response;
+  const headers = Object.fromEntries(response.headers);
+  const text = await response.text();
+  const messages = (
+    headers["content-type"]?.startsWith("text/event-stream")
+      ? [...text.matchAll(/^data: (.+)$/gm)].map(([, data = ""]) => data)
+      : text === ""
+        ? []
+        : [text]
+  ).map((each) => JSON.parse(each) as Message);
+  const body = messages.at(-1);
+  return { status, headers, news: messages.slice(0, -1), ...(body !== undefined && { body }) };
 }
 
 function endpoint(daemon = fakeDaemon()) {
@@ -21,15 +55,15 @@ function endpoint(daemon = fakeDaemon()) {
     newId: () => `id-${++ids}`,
     readPlan: () => Promise.reject(new Error("unused")),
   });
-  const send = async (body: unknown, headers: Headers = {}, rest: Partial<McpRequest> = {}): Promise<Said> =>
-    (await mcp.handle({
-      method: "POST",
-      headers,
-      body,
-      by: "mo",
-      signal: new AbortController().signal,
-      ...rest,
-    })) as Said;
+  const send = async (body: unknown, headers: Headers = {}, rest: Rest = {}): Promise<Said> => {
+    const { method = "POST", by = "mo", scopes = ["read", "work", "admin"], signal } = rest;
+    const sent = new Request("http://rota/mcp", {
+      method,
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
+      ...(signal !== undefined && { signal }),
+    });
+    return await read(await mcp.handle({ request: sent, body, by, scopes }));
+  };
   const open = async (headers: Headers = {}): Promise<string> => {
     const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "claude", version: "1" } };
     const answer = await send({ jsonrpc: "2.0", id: 0, method: "initialize", params }, headers);
@@ -45,7 +79,11 @@ const call = (name: string, args: object = {}, meta: object = {}) => ({
   method: "tools/call",
   params: { name, arguments: args, _meta: meta },
 });
-const STATELESS = { [META.version]: "2026-07-28", [META.clientCapabilities]: {} };
+const STATELESS = {
+  [PROTOCOL_VERSION_META_KEY]: "2026-07-28",
+  [CLIENT_CAPABILITIES_META_KEY]: {},
+  [CLIENT_INFO_META_KEY]: { name: "codex", version: "1" },
+};
 const stating = (method: string, name?: string): Headers => ({
   "mcp-protocol-version": "2026-07-28",
   "mcp-method": method,
@@ -61,8 +99,9 @@ describe("a session", () => {
     expect(await send({ jsonrpc: "2.0", method: "notifications/initialized" }, headers)).toEqual({
       status: 202,
       headers: {},
+      news: [],
     });
-    expect(await send(undefined, headers, { method: "DELETE" })).toEqual({ status: 204, headers: {} });
+    expect(await send(undefined, headers, { method: "DELETE" })).toMatchObject({ status: 200 });
     expect(await send(call("status"), headers)).toMatchObject({ status: 404 });
     expect(await send(undefined, headers, { method: "DELETE" })).toMatchObject({ status: 404 });
   });
@@ -110,30 +149,31 @@ describe("a session", () => {
       },
     ]);
     const bad = { "rota-pool": "x".repeat(200) };
-    expect(await send({ jsonrpc: "2.0", id: 0, method: "initialize", params: {} }, bad)).toMatchObject({ status: 400 });
+    const initialize = { jsonrpc: "2.0", id: 0, method: "initialize", params: {} };
+    await expect(send(initialize, bad)).rejects.toMatchObject({ code: "REQUEST_INVALID" });
   });
 
   test("must be named, must exist, and must speak a version that is known", async () => {
     const { send, open } = endpoint();
-    expect(await send(call("status"))).toMatchObject({ status: 400, body: { error: { code: -32_600 } } });
+    expect(await send(call("status"))).toMatchObject({ status: 400, body: { error: { code: -32_000 } } });
     expect(await send(call("status"), { "mcp-session-id": "none" })).toMatchObject({ status: 404 });
     const headers = { "mcp-session-id": await open(), "mcp-protocol-version": "1900-01-01" };
-    expect(await send(call("status"), headers)).toMatchObject({ status: 400, body: { error: { code: -32_022 } } });
+    expect(await send(call("status"), headers)).toMatchObject({ status: 400 });
   });
 
   test("is not opened by an opening that is refused", async () => {
     const { send } = endpoint();
     const refused = await send({ jsonrpc: "2.0", id: 0, method: "initialize", params: {} });
-    expect(refused).toMatchObject({ body: { error: { code: -32_602 } } });
+    expect(refused).toMatchObject({ status: 400, body: { error: { code: -32_000 } } });
     expect(refused.headers).not.toHaveProperty("mcp-session-id");
   });
 
   test("may do only what the caller's token allows", async () => {
     const { send, open, daemon } = endpoint();
     const headers = { "mcp-session-id": await open() };
-    const allows = (scope: string) => scope === "read";
-    expect(await send(call("status"), headers, { allows })).toMatchObject({ body: { result: { isError: false } } });
-    const refused = await send(call("submit", { text: "x", directory: "/" }), headers, { allows });
+    const scopes = ["read"] as const;
+    expect(await send(call("status"), headers, { scopes })).toMatchObject({ body: { result: { isError: false } } });
+    const refused = await send(call("submit", { text: "x", directory: "/" }), headers, { scopes });
     expect(refused.body?.result).toMatchObject({
       isError: true,
       content: [{ text: expect.stringMatching(/^FORBIDDEN: `submit` needs a token with the scope `admin`/) }],
@@ -156,23 +196,16 @@ describe("a session", () => {
     expect(daemon.callsOf("release").length).toBe(1);
   });
 
-  test("hears of a call that waits as a stream, if it takes one", async () => {
+  test("hears of a call that waits before it is answered", async () => {
     const { send, open, daemon, clock } = endpoint();
     const id = await open();
-    const sent: object[] = [];
-    const stream = () => (message: object) => void sent.push(message);
-    const asked = call("claim_next", {}, { progressToken: 1 });
-    const waiting = send(asked, { "mcp-session-id": id, accept: "application/json, text/event-stream" }, { stream });
+    const waiting = send(call("claim_next", {}, { progressToken: 1 }), { "mcp-session-id": id });
     await clock.advance(10_000);
     daemon.waiting[0]?.give(grant());
-    expect(await waiting).toEqual({ streamed: true });
-    expect(sent).toMatchObject([{ method: "notifications/progress" }, { id: 1, result: { isError: false } }]);
-
-    const plain = send(asked, { "mcp-session-id": id, accept: "application/json" }, { stream });
-    await clock.advance(10_000);
-    daemon.waiting[1]?.give(undefined);
-    expect(await plain).toMatchObject({ status: 200, body: { id: 1 } });
-    expect(sent.length).toBe(2);
+    expect(await waiting).toMatchObject({
+      news: [{ method: "notifications/progress" }],
+      body: { id: 1, result: { isError: false } },
+    });
   });
 });
 
@@ -239,7 +272,7 @@ describe("a request that stands for itself", () => {
       status: 404,
       body: { error: { code: -32_601 } },
     });
-    const old = { ...STATELESS, [META.version]: "1900-01-01" };
+    const old = { ...STATELESS, [PROTOCOL_VERSION_META_KEY]: "1900-01-01" };
     const headers = { ...stating("tools/call", "status"), "mcp-protocol-version": "1900-01-01" };
     expect(await send(call("status", {}, old), headers)).toMatchObject({
       status: 400,

@@ -9,8 +9,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fakeDaemon, grant } from "../../test/rig/mcp-daemon.ts";
 import { systemClock } from "../effects/clock.ts";
 import { systemSecrets } from "../effects/random.ts";
-import type { Mount } from "../http/mount.ts";
-import { openMcpHttp } from "./http.ts";
 import { mcpMount } from "./mount.ts";
 import { planReader } from "./plan-text.ts";
 import { TOOLS } from "./tools.ts";
@@ -76,14 +74,13 @@ describe.each(MODES)("over HTTP, %s", (_, mode) => {
     const daemon = fakeDaemon();
     daemon.ready.push(grant());
     const secrets = systemSecrets();
-    const mcp = openMcpHttp({
+    const mount = mcpMount({
       service: daemon.service,
       clock: systemClock(),
       version: "0.0.0",
       newId: () => secrets.token(),
       readPlan: planReader(),
     });
-    const mount: Mount = mcpMount(mcp);
     await using server = createServer((request, response) => {
       void (async () => {
         const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>);
@@ -107,7 +104,7 @@ describe.each(MODES)("over HTTP, %s", (_, mode) => {
     expect(daemon.callsOf("complete")[0]).toMatchObject({ by: "mo", args: [{ run, task, fence, token }] });
     if (mode === "legacy") await transport.terminateSession();
     await client.close();
-    await mcp.close();
+    await mount.close();
     expect(daemon.callsOf("leave").length).toBe(mode === "legacy" ? 1 : 0);
   });
 });

@@ -14,6 +14,14 @@ const serve = (input: PassThrough, output: Writable, clock = new ManualClock(), 
     readPlan: () => Promise.reject(new Error("unused")),
     ...(signal !== undefined && { signal }),
   });
+/** Streams hand on what they have in turns of their own. */
+async function ended(served: Promise<void>, clock: ManualClock): Promise<void> {
+  let over = false;
+  void served.finally(() => {
+    over = true;
+  });
+  while (!over) await clock.settle();
+}
 const ping = (id: number): string => `${JSON.stringify({ jsonrpc: "2.0", id, method: "ping" })}\n`;
 
 test("a client that does not read its answers is not read from either", async () => {
@@ -36,7 +44,7 @@ test("a client that does not read its answers is not read from either", async ()
   expect(output.writableLength).toBeLessThan(100_000);
   go?.();
   input.end();
-  await served;
+  await ended(served, clock);
   expect(taken).toBe(10_000);
 });
 
@@ -51,15 +59,15 @@ test.each<[string, (input: PassThrough, output: PassThrough, stop: AbortControll
   input.write(ping(1));
   await clock.settle();
   end(input, output, stop);
-  await served;
+  await ended(served, clock);
   expect(clock.waiting).toEqual([]);
 });
 
 test("requests that were sent before the input ended are answered", async () => {
-  const [input, output] = [new PassThrough(), new PassThrough()];
-  const served = serve(input, output);
+  const [input, output, clock] = [new PassThrough(), new PassThrough(), new ManualClock()];
+  const served = serve(input, output, clock);
   input.end(`${ping(1)}${ping(2).trimEnd()}`);
-  await served;
+  await ended(served, clock);
   output.end();
   const said = await Array.fromAsync(output as AsyncIterable<Buffer>);
   expect(

@@ -3,18 +3,17 @@
  * written to `output`.
  */
 import { once } from "node:events";
-import type { Readable, Writable } from "node:stream";
-import { later, millis } from "../domain/time.ts";
+import { type Readable, Transform, type Writable } from "node:stream";
+import { StdioServerTransport, serveStdio as serveProtocol } from "@modelcontextprotocol/server/stdio";
+import { later, type Millis, seconds } from "../domain/time.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";
-import { type Line, LineCutter } from "../std/lines.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { failure, RPC, type RpcNews } from "./rpc.ts";
-
-/** The longest message that is read. A plan that is longer can be given as a path. */
-export const LINE_MAX = 4 * 1024 * 1024;
+import { withArguments } from "./given.ts";
 
 /** How long calls have to end by themselves once the input has ended, so that a script may pipe its requests in. */
-const LINGER = millis(1_000);
+const LINGER = seconds(1);
+/** How long the daemon has to take back what nobody was given, and to let the session go: clients kill what does not end soon. */
+const LEAVE_MAX = seconds(3);
 
 export interface StdioOptions extends Omit<ConnectionOptions, "clock"> {
   /** This machine's when absent. */
@@ -25,86 +24,81 @@ export interface StdioOptions extends Omit<ConnectionOptions, "clock"> {
   readonly signal?: AbortSignal;
 }
 
-/** Serves until the input ends, the output breaks or the signal is aborted. Then nothing is renewed any more. */
+/** Serves until the input ends, the output breaks or the signal is aborted. The session is left before this returns. */
 export async function serveStdio(options: StdioOptions): Promise<void> {
   const { input, output, signal, clock = systemClock() } = options;
   const connection = new Connection({ ...options, clock });
   const over = new AbortController();
-  const stop = (): void => {
-    over.abort();
-    input.destroy();
+  const stop = (): void => over.abort();
+  const broken = (): void => {
+    if (!input.readableEnded) stop();
   };
   signal?.addEventListener("abort", stop, { once: true });
   // A client that has gone is no fault: it is how a connection ends.
-  output.on("error", stop);
-  output.on("close", stop);
-  if (signal?.aborted) stop();
+  for (const event of ["error", "close"]) output.on(event, stop);
+  for (const event of ["error", "close"]) input.on(event, broken);
 
-  const write = async (message: unknown): Promise<void> => {
-    if (over.signal.aborted || output.destroyed) return;
-    if (!output.write(`${JSON.stringify(message)}\n`))
-      await once(output, "drain", { signal: over.signal }).catch(() => undefined);
+  const wire = new StdioServerTransport(input.pipe(gate(connection, output, over.signal, clock)), output);
+  const protocol = serveProtocol(() => connection.server(), { transport: wire });
+  const { onmessage, onclose } = wire;
+  wire.onmessage = (message) => onmessage?.(withArguments(message) as typeof message);
+  wire.onclose = () => {
+    onclose?.();
+    stop();
   };
-  const answer = async (line: Line): Promise<void> => {
-    const reply = await answerTo(line, connection, (news) => void write(news));
-    if (reply !== undefined) await write(reply);
-  };
-
-  const underway = new Set<Promise<void>>();
-  try {
-    for await (const line of linesOf(input)) {
-      const answered = answer(line).finally(() => underway.delete(answered));
-      underway.add(answered);
-      // A client that does not read its answers is not read from either.
-      if (output.writableNeedDrain) await once(output, "drain", { signal: over.signal });
-    }
-    await endOf(underway, clock, over.signal);
-  } catch (error) {
-    // The input broke: whoever was at the other end has gone.
-    if (!over.signal.aborted && !isStreamError(error)) throw error;
-  } finally {
-    signal?.removeEventListener("abort", stop);
-    await connection.close();
-    await Promise.allSettled(underway);
-    output.off("error", stop);
-    output.off("close", stop);
-  }
+  await aborted(signal?.aborted === true ? signal : over.signal);
+  await protocol.close();
+  input.destroy();
+  await atMost(
+    LEAVE_MAX,
+    connection.idle().then(() => connection.close()),
+    clock,
+  );
+  signal?.removeEventListener("abort", stop);
+  for (const event of ["error", "close"]) output.off(event, stop);
 }
 
-/** Kept when all have ended, when they have had their time, or when nobody listens any more. */
-function endOf(calls: ReadonlySet<Promise<void>>, clock: Clock, gone: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = clock.at(later(clock.now(), LINGER), resolve);
-    const done = (): void => {
-      timer.cancel();
-      resolve();
-    };
-    if (gone.aborted) done();
-    gone.addEventListener("abort", done, { once: true });
-    void (async () => {
-      await Promise.allSettled(calls);
-      done();
-    })();
+/**
+ * Lets the input through to the library, which would go on reading while its answers pile up, and would drop what it has not answered
+ * when the input ends.
+ */
+function gate(connection: Connection, output: Writable, over: AbortSignal, clock: Clock): Transform {
+  const passOn = async (done: () => void): Promise<void> => {
+    await turn(clock);
+    if (output.writableNeedDrain) await once(output, "drain", { signal: over }).catch(() => undefined);
+    done();
+  };
+  const end = async (done: () => void): Promise<void> => {
+    await turn(clock);
+    await atMost(LINGER, connection.idle(), clock, over);
+    done();
+  };
+  return new Transform({
+    transform(chunk, _, done) {
+      this.push(chunk);
+      void passOn(done);
+    },
+    flush(done) {
+      // Also what has no line break behind it is a message.
+      this.push("\n");
+      void end(done);
+    },
   });
 }
 
-async function* linesOf(input: Readable): AsyncGenerator<Line> {
-  const cutter = new LineCutter(LINE_MAX);
-  for await (const chunk of input) yield* cutter.push(Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk)));
-  yield* cutter.end();
-}
+/** What was read is answered, as far as it needs nobody else. */
+const turn = (clock: Clock): Promise<void> => new Promise((resolve) => clock.soon(resolve));
 
-async function answerTo(line: Line, connection: Connection, send: (news: RpcNews) => void): Promise<unknown> {
-  if ("tooLong" in line) return failure(null, RPC.parse, `A message is at most ${LINE_MAX} bytes long.`);
-  const text = line.bytes.toString("utf8");
-  if (text.trim() === "") return undefined;
-  let raw: unknown;
-  try {
-    raw = JSON.parse(text);
-  } catch {
-    return failure(null, RPC.parse, "This is not JSON.");
-  }
-  return await connection.receive(raw, { send });
-}
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 
-const isStreamError = (error: unknown): boolean => error instanceof Error && "code" in error;
+/** Kept when the work has ended, when it has had its time, or when nobody waits for it any more. */
+async function atMost(span: Millis, work: Promise<unknown>, clock: Clock, over?: AbortSignal): Promise<void> {
+  const enough = Promise.withResolvers<void>();
+  const timer = clock.at(later(clock.now(), span), enough.resolve);
+  await Promise.race([work.catch(() => undefined), enough.promise, ...(over === undefined ? [] : [aborted(over)])]);
+  timer.cancel();
+}

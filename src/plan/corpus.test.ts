@@ -145,7 +145,6 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     "4:27 PLAN_UNSUPPORTED",
     "4:42 PLAN_UNSUPPORTED",
     "4:53 PLAN_UNSUPPORTED",
-    "4:72 PLAN_UNSUPPORTED",
     "5:8 PLAN_UNSUPPORTED",
   ],
   "utf16-without-mark.yaml": ["1:2 PLAN_ENCODING"],

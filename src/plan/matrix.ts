@@ -75,6 +75,9 @@ class Combination {
       env: this.#env(spec.env),
       reads: this.#paths(spec.reads, "reads"),
       writes: this.#paths(spec.writes, "writes"),
+      ...(spec.idempotencyKey !== undefined && {
+        idempotencyKey: this.#text(spec.idempotencyKey, "idempotencyKey"),
+      }),
       ...(spec.title !== undefined && { title: this.#text(spec.title, "title") }),
       ...(spec.verify !== undefined && { verify: this.#command(spec.verify, "verify") }),
       ...(spec.cwd !== undefined && { cwd: this.#checked(spec.cwd, "cwd", directory) }),

@@ -193,6 +193,7 @@ function specOf(id: TaskId, input: TaskInput, base: Base, problems: Problems): T
   if (gate !== undefined && gate !== false) spec.gate = gate === true ? `May ${title ?? id} start?` : gate;
   const verify = input.verify ?? base.verify;
   if (verify !== undefined) spec.verify = verify;
+  if (input.idempotencyKey !== undefined) spec.idempotencyKey = input.idempotencyKey;
   const memoryLimit = input.limits?.memory ?? base.memoryLimit;
   if (memoryLimit !== undefined) spec.memoryLimit = memoryLimit;
   return spec;

@@ -50,8 +50,14 @@ export const duration = (min: Millis = millis(0)): Schema<Millis> =>
       return span !== undefined && span >= min ? span : undefined;
     },
     json: { pattern: DURATION_PATTERN },
-    hint: "Write a number and a unit, such as 250ms, 90s, 5m or 1h30m; at most 366d.",
+    hint: withUnit,
   });
+
+function withUnit(value: unknown): string {
+  const count = String(value);
+  if (!/^\d{1,9}$/.test(count)) return "Write a number and a unit, such as 250ms, 90s, 5m or 1h30m; at most 366d.";
+  return `Add the unit: ${count}s, ${count}m, or ${count}ms.`;
+}
 
 export const bytes: Schema<number> = text({
   expects: "a size such as 512MiB or 4GiB",

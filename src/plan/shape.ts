@@ -1,6 +1,7 @@
 /** The shape of a plan: the one definition from which its reading, its types, its JSON Schema and its reference page follow. */
 import { type Command, type EnvValue, ON_FAILURE, PRIORITIES } from "../domain/spec.ts";
 import { millis } from "../domain/time.ts";
+import { Problems, show } from "../std/problems.ts";
 import {
   boolean,
   type Infer,
@@ -14,6 +15,7 @@ import {
   union,
 } from "../std/schema.ts";
 import { object, type Read, record, refused } from "../std/schema-maps.ts";
+import { belongs, PLAN_WORDS, RETRY_WORDS, TASK_WORDS } from "./foreign.ts";
 import {
   ARGUMENT_MAX,
   argument,
@@ -58,16 +60,25 @@ const retry = object(
     attempts: integer({ min: 1, max: 1_000 })
       .describe("Tries in all, the first included. Unless given 1, and 3 for what agents do.")
       .optional(),
-    backoff: duration().describe("The wait before the second try. 100ms unless given.").optional(),
-    factor: number({ min: 1, max: 1_000 })
-      .describe("By how much each wait is longer than the last. 2 unless given.")
+    backoff: duration()
+      .describe(
+        "The longest wait before the second try. Each wait is drawn at random between nothing and its longest, so that tasks which failed together do not come back together. 100ms unless given.",
+      )
       .optional(),
-    max: duration().describe("The longest wait. 30s unless given.").optional(),
+    factor: number({ min: 1, max: 1_000 })
+      .describe("By how much the longest wait grows with each try. 2 unless given.")
+      .optional(),
+    max: duration().describe("What no wait is longer than. 30s unless given.").optional(),
     on: list(integer({ min: 0, max: 255 }))
       .describe("Exit codes worth another try; empty means all.")
       .optional(),
   },
-  { name: "retry" },
+  {
+    name: "retry",
+    foreign: RETRY_WORDS,
+    instead: (value) =>
+      typeof value === "number" ? "Write `retry: { attempts: 3 }`: tries in all, the first included." : undefined,
+  },
 );
 
 const timeout = union(
@@ -97,11 +108,10 @@ const LATER = {
   artifacts: later('"artifacts" (files kept after a task)'),
   budget: later('"budget" (a limit on spending)'),
   shards: later('"shards" (one task split into many)'),
-  idempotencyKey: later('"idempotencyKey"'),
 } as const;
 
-/** What `defaults` may hold: every field that makes sense for more than one task. */
-const COMMON = {
+/** Every field that makes sense for more than one task. */
+const SHAREABLE = {
   title: line(200).describe("What people see in place of the id.").optional(),
   onFailure: oneOf(ON_FAILURE)
     .describe("What to do when something this task needs did not succeed: skip it, or continue.")
@@ -146,7 +156,6 @@ const COMMON = {
     .describe("Limits that end the task when it goes over them.")
     .optional(),
   labels: record(labelRule, scalar).describe("Words of your own, to find tasks by.").optional(),
-  ...LATER,
 } as const;
 
 const OWN = {
@@ -154,6 +163,11 @@ const OWN = {
   prompt: string({ min: 1, max: ARGUMENT_MAX })
     .where((raw) => raw.trim() !== "", "words for an agent")
     .describe("In place of a command: what an agent is asked to do. For tasks of a pool.")
+    .optional(),
+  idempotencyKey: line(200)
+    .describe(
+      "Done once over all runs of the state directory: later tasks with the same key take the result of the first.",
+    )
     .optional(),
   needs: list(id).describe("Tasks that must succeed first.").optional(),
   after: list(id).describe("Tasks that must end first, whatever their outcome.").optional(),
@@ -165,9 +179,26 @@ const OWN = {
     .optional(),
 } as const;
 
-export const taskShape = object({ ...OWN, ...COMMON }, { name: "a task" });
-export const listedTaskShape = object({ id: id.describe("The task's name."), ...OWN, ...COMMON }, { name: "a task" });
-export const defaultsShape = object(COMMON, { name: "defaults" });
+/** What `defaults` may hold. */
+const COMMON = { ...SHAREABLE, ...LATER };
+
+const TASK_OPTIONS = { name: "a task", foreign: TASK_WORDS, instead: asTask };
+
+export const taskShape = object({ ...OWN, ...COMMON }, TASK_OPTIONS);
+export const listedTaskShape = object({ id: id.describe("The task's name."), ...OWN, ...COMMON }, TASK_OPTIONS);
+export const defaultsShape = object(COMMON, {
+  name: "defaults",
+  foreign: { ...TASK_WORDS, ...belongs(OWN, "into the task it is meant for") },
+});
+
+/** For a task that is a command and nothing else. */
+function asTask(value: unknown): string | undefined {
+  const isCommand =
+    typeof value === "string" ? shell.read(value, new Problems("", 0)) : argv.read(value, new Problems("", 0));
+  if (isCommand === undefined) return "Write what it runs: `run: make build`.";
+  const words = Array.isArray(value) ? `[${value.map(show).join(", ")}]` : show(value);
+  return `Put "run" before it: { run: ${words} }.`;
+}
 
 /** A task has a command, or words for an agent. */
 function doesOneThing(json: JsonSchema): JsonSchema {
@@ -217,7 +248,15 @@ export const planShape = object(
     pools: later('"pools" (groups of workers)'),
     agents: later('"agents" (work for agents)'),
   },
-  { name: "a plan", ignores: /^x-/ },
+  {
+    name: "a plan",
+    ignores: /^x-/,
+    foreign: {
+      ...belongs(SHAREABLE, "into a task, or under `defaults` for all of them"),
+      ...belongs(OWN, "into a task"),
+      ...PLAN_WORDS,
+    },
+  },
 );
 
 export type TaskInput = Read<typeof taskShape.fields>;

@@ -56,9 +56,21 @@ export interface ObjectSchema<F extends Fields> extends Schema<Read<F>> {
   readonly fields: F;
 }
 
+/** A word from elsewhere that stands where a field should. */
+export interface Foreign {
+  /** What to do about it. */
+  readonly hint: string;
+  /** The field that was meant, and is not missing then. */
+  readonly field?: string;
+}
+
 interface ObjectOptions {
   /** Whose fields they are, in messages: "a task". */
   readonly name?: string;
+  /** Words that are no fields here and yet are known. */
+  readonly foreign?: Readonly<Record<string, Foreign>>;
+  /** What to do about a value that is no map at all. */
+  readonly instead?: (value: unknown) => string | undefined;
   /** What a message says was expected in place of something that is no map. */
   readonly expects?: string;
   /** Keys that are passed over in silence: room for a file's own notes. */
@@ -72,7 +84,7 @@ export function object<const F extends Fields>(fields: F, options: ObjectOptions
   const absentees = [...known].filter(([, field]) => field.presence !== "optional");
 
   const read = (value: unknown, problems: Problems): Read<F> | undefined => {
-    if (!isMap(value)) return mismatch(value, expects, problems);
+    if (!isMap(value)) return mismatch(value, expects, problems, options.instead?.(value));
     const before = problems.count;
     /** Keys that are not called missing: whoever misspelt one, or used a refused field in its place, would be told twice. */
     let excused: Set<string | undefined> | undefined;
@@ -82,7 +94,7 @@ export function object<const F extends Fields>(fields: F, options: ObjectOptions
       if (field === undefined) {
         if (options.ignores?.test(key) === true) continue;
         excused ??= new Set();
-        excused.add(reportUnknown(key, known, name, problems));
+        excused.add(reportUnknown(key, known, { ...options, name }, problems));
         continue;
       }
       problems.enter(key);
@@ -123,17 +135,20 @@ function fillIn(
 function reportUnknown(
   key: string,
   known: ReadonlyMap<string, AnyField>,
-  owner: string,
+  { name, foreign = {} }: ObjectOptions,
   problems: Problems,
 ): string | undefined {
   if (isForbidden(key, problems)) return undefined;
-  const near = problems.full ? undefined : closest(key, shownKeys(known));
-  const hint = near === undefined ? undefined : `Did you mean "${near}"?`;
-  const message = `"${shorten(key)}" is not a field of ${owner}.`;
+  const { field, hint } = Object.hasOwn(foreign, key) ? (foreign[key] as Foreign) : likeness(key, known, problems);
   problems.enter(key);
-  problems.report("key-unknown", message, { at: "key", hint });
+  problems.report("key-unknown", `"${shorten(key)}" is not a field of ${name}.`, { at: "key", hint });
   problems.leave();
-  return near;
+  return field;
+}
+
+function likeness(key: string, known: ReadonlyMap<string, AnyField>, problems: Problems): Partial<Foreign> {
+  const near = problems.full ? undefined : closest(key, shownKeys(known));
+  return near === undefined ? {} : { field: near, hint: `Did you mean "${near}"?` };
 }
 
 const shownKeys = (known: ReadonlyMap<string, AnyField>): readonly string[] =>

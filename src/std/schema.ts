@@ -22,7 +22,11 @@ interface Definition<T> {
   readonly expects: string;
   /** What kinds of value it can take, so that a union knows whom to ask. */
   readonly types: readonly JsonType[];
+  /** What to do about a value of another kind, where something can be said. */
+  readonly instead?: Instead | undefined;
 }
+
+type Instead = (value: unknown) => string | undefined;
 
 /** The shape of a value that reads as a `T`. Immutable: every method gives a new one. */
 export class Schema<out T, out P extends Presence = "required"> {
@@ -31,6 +35,7 @@ export class Schema<out T, out P extends Presence = "required"> {
   readonly types: readonly JsonType[];
   readonly presence: P;
   readonly fallback: T | undefined;
+  readonly instead: Instead | undefined;
   #json: JsonSchema | (() => JsonSchema);
 
   constructor(definition: Definition<T>, presence: P, fallback?: T) {
@@ -38,6 +43,7 @@ export class Schema<out T, out P extends Presence = "required"> {
     this.#json = definition.json;
     this.expects = definition.expects;
     this.types = definition.types;
+    this.instead = definition.instead;
     this.presence = presence;
     this.fallback = fallback;
   }
@@ -84,7 +90,7 @@ export class Schema<out T, out P extends Presence = "required"> {
   }
 
   #definition(): Definition<T> {
-    return { read: this.read, json: () => this.json, expects: this.expects, types: this.types };
+    return { read: this.read, json: () => this.json, expects: this.expects, types: this.types, instead: this.instead };
   }
 }
 
@@ -98,17 +104,20 @@ export function text<T>(rule: {
   readonly parse: (raw: string) => T | undefined;
   readonly json?: JsonSchema;
   readonly code?: ProblemCode;
-  readonly hint?: string;
+  readonly hint?: string | ((value: unknown) => string);
   /** The rules in full, where `expects` is only the kind. */
   readonly rules?: string;
 }): Schema<T> {
+  const { hint } = rule;
+  const instead = (value: unknown): string | undefined => (typeof hint === "function" ? hint(value) : hint);
   const read: Reader<T> = (value, problems) => {
-    if (typeof value !== "string") return mismatch(value, rule.expects, problems, rule.hint);
+    if (typeof value !== "string") return mismatch(value, rule.expects, problems, instead(value));
     const found = rule.parse(value);
-    if (found === undefined) refuse(rule.code ?? "value", value, rule.rules ?? rule.expects, problems, rule.hint);
+    if (found === undefined) refuse(rule.code ?? "value", value, rule.rules ?? rule.expects, problems, instead(value));
     return found;
   };
-  return define({ read, json: { type: "string", ...rule.json }, expects: rule.expects, types: ["string"] });
+  const json = { type: "string", ...rule.json };
+  return define({ read, json, expects: rule.expects, types: ["string"], instead });
 }
 
 const NUL = String.fromCharCode(0);
@@ -208,7 +217,7 @@ export function list<T>(
   const { min = 0, max = Number.POSITIVE_INFINITY } = options;
   const expects = min > 0 ? "a list that is not empty" : "a list";
   const read: Reader<readonly T[]> = (value, problems) => {
-    if (!Array.isArray(value)) return mismatch(value, expects, problems, `Write it as a list: [${show(value)}].`);
+    if (!Array.isArray(value)) return mismatch(value, expects, problems, asList(value));
     if (value.length < min) return refuse("value", value, expects, problems);
     if (value.length > max) return refuse("value", value, `a list of at most ${max}`, problems);
     const before = problems.count;
@@ -222,6 +231,14 @@ export function list<T>(
     }
     return problems.count === before ? (changed ?? value) : undefined;
   };
+  /** Text of several names between commas or spaces is several items. */
+  const asList = (value: unknown): string => {
+    const isOne = (one: string): boolean => item.read(one, new Problems("", 0)) !== undefined;
+    if (typeof value !== "string") return `Write it as a list: [${show(value)}].`;
+    const parts = value.includes(",") ? value.split(/\s*,\s*/) : isOne(value) ? [value] : value.split(/\s+/);
+    const items = parts.every(isOne) ? parts : [value];
+    return `Write it as a list: [${items.map(show).join(", ")}].`;
+  };
   const bounds = { ...(min > 0 && { minItems: min }), ...(Number.isFinite(max) && { maxItems: max }) };
   return define({ read, json: () => ({ type: "array", items: item.json, ...bounds }), expects, types: ["list"] });
 }
@@ -230,9 +247,11 @@ export function list<T>(
 export function union<const S extends readonly Schema<unknown>[]>(...options: S): Schema<Infer<S[number]>> {
   const expects = options.map((option) => option.expects).join(", or ");
   const takers = new Map(TYPES.map((type) => [type, options.filter((option) => option.types.includes(type))]));
+  const instead = (value: unknown): string | undefined =>
+    options.map((option) => option.instead?.(value)).find((said) => said !== undefined);
   const read: Reader<unknown> = (value, problems) => {
     const candidates = takers.get(typeOf(value));
-    if (candidates === undefined || candidates.length === 0) return mismatch(value, expects, problems);
+    if (candidates === undefined || candidates.length === 0) return mismatch(value, expects, problems, instead(value));
     if (candidates.length === 1) return candidates[0]?.read(value, problems);
     for (const candidate of candidates) {
       const found = candidate.read(value, new Problems("", 0));

@@ -9,11 +9,12 @@ import { asked, claimed, everyState, FIRST, NOW, Scribe, started } from "../../t
 import { profile } from "../../test/rig/sessions.ts";
 import type { OpenStore } from "../../test/rig/stores.ts";
 import { runId, taskId, workerId } from "../domain/ids.ts";
+import { takenFrom } from "../domain/outcome.ts";
 import { type Run, runNo } from "../domain/run.ts";
 import { later, minutes } from "../domain/time.ts";
 import { asRecorded } from "./ledger.ts";
 import { restoreRun, type TaskRow, toRunRow, toTaskRow } from "./rows.ts";
-import { type Batch, NOTHING, type Request, type Store } from "./store.ts";
+import { type Batch, type DoneKey, NOTHING, type Request, type Store } from "./store.ts";
 
 /** The epoch of a new owner, after one that does not live. */
 export async function acquired(store: Store): Promise<number> {
@@ -298,6 +299,29 @@ export function storeConformance(name: string, open: OpenStore): void {
       expect([await store.recall("k"), await store.recall("young")]).toMatchObject([undefined, { fence: 3 }]);
     });
 
+    test("the first task that succeeds with an idempotency key has done it, for good", async () => {
+      await using store = await open();
+      const epoch = await acquired(store);
+      const done = (key: string, id: string): DoneKey => ({ key, by: { run: runId("r"), task: taskId(id) } });
+      const [first, other] = [{ ...done("k", "a"), summary: "it is there" }, done("with \u2028 and \ud83d\ude00", "c")];
+      await store.commit({ ...NOTHING, epoch, done: [first, other] });
+      await store.commit({ ...NOTHING, epoch, done: [done("k", "b")] });
+      await store.forget(later(NOW, minutes(1)));
+      expect(await store.doneWith(["K", "k", other.key])).toEqual([first, other]);
+      expect([await store.doneWith([]), await store.check()]).toEqual([[], []]);
+    });
+
+    test("a task that took the result of another is kept with it, and has made no attempt", async () => {
+      await using store = await open();
+      const epoch = await acquired(store);
+      const scribe = new Scribe();
+      const run = scribe.submit([task("a", { idempotencyKey: "k" })]);
+      const outcome = takenFrom({ run: runId("r"), task: taskId("a") }, "it is there");
+      await store.commit(scribe.write(run, 0, { kind: "succeeded", outcome }).journal.take(epoch));
+      expect((await store.load(FIRST))?.tasks).toMatchObject([{ state: "succeeded", attempt: 0, detail: { outcome } }]);
+      expect([await store.doneWith(["k"]), await store.check()]).toEqual([[], []]);
+    });
+
     test("the secret is written once", async () => {
       await using store = await open();
       expect([await store.secret("first"), await store.secret("second")]).toEqual(["first", "first"]);
@@ -311,7 +335,8 @@ export function storeConformance(name: string, open: OpenStore): void {
       journal.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
       journal.ofSystem({ kind: "paused", scope: scopes[0], asked }, NOW);
       journal.remember({ key: "k", at: NOW, answer: { run: FIRST } });
-      await unchangedBy(store, journal.take(old));
+      const done = [{ key: "k", by: { run: runId("r"), task: taskId("a") } }];
+      await unchangedBy(store, { ...journal.take(old), done });
     });
   });
 
@@ -346,6 +371,7 @@ async function unchangedBy(store: Store, batch: Batch): Promise<void> {
     await store.sessions(),
     await store.pauses(),
     await store.recall("k"),
+    await store.doneWith(["k"]),
   ];
   const before = await everything();
   expect(await store.commit(batch)).toEqual({ ok: false, error: "ownership-lost" });

@@ -1,13 +1,13 @@
 /** Between the World and the tables: one row for each task that anything has happened to. */
 import type { TaskNo } from "../domain/graph.ts";
 import { workerId } from "../domain/ids.ts";
+import { countUnmet } from "../domain/needs.ts";
 import type { Outcome, Success } from "../domain/outcome.ts";
 import { type Run, type RunManifest, type RunNo, type RunStatus, taskOf } from "../domain/run.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
 import {
   type FailReason,
   isHeld,
-  isTerminal,
   type Offer,
   type ParkReason,
   type ProcessIdentity,
@@ -129,7 +129,7 @@ export function restoreRun(row: RunRow, specs: readonly TaskSpec[], rows: Iterab
     if (taskRow.state === "waiting") waiting.set(taskRow.task, taskRow);
   }
   for (const task of run.tasks) {
-    task.unmet = unmetOf(run, task);
+    task.unmet = countUnmet(run, task);
     if (task.status.state === "blocked" && task.unmet === 0)
       set(run, task, readyAgain(run, task, waiting.get(task.no)));
   }
@@ -238,17 +238,6 @@ function readyAgain(run: Run, task: Task, row: TaskRow | undefined): Status {
     if ("at" in status) at = Math.max(at, status.at);
   });
   return { state: "ready", since: instant(at), notBefore: instant(at) };
-}
-
-function unmetOf(run: Run, task: Task): number {
-  let unmet = task.spec.gate === undefined || task.approved ? 0 : 1;
-  run.graph.eachNeed(task.no, (need, kind) => {
-    const { state } = taskOf(run, need).status;
-    const met =
-      state === "succeeded" || (isTerminal(state) && (kind === "after" || task.spec.onFailure === "continue"));
-    if (!met) unmet++;
-  });
-  return unmet;
 }
 
 function set(run: Run, task: Task, status: Status): void {

@@ -6,6 +6,7 @@ import type { Event, RunSubmitted } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { History, Lesson } from "../domain/history.ts";
 import type { RunId, WorkerId } from "../domain/ids.ts";
+import type { TaskRef } from "../domain/outcome.ts";
 import type { Pause } from "../domain/pause.ts";
 import type { RunNo } from "../domain/run.ts";
 import type { Session } from "../domain/session.ts";
@@ -67,6 +68,8 @@ export interface Batch {
   readonly pauses: readonly { readonly key: string; readonly pause: Pause | undefined }[];
   /** What callers' keys have led to. */
   readonly answers: readonly Remembered[];
+  /** Idempotency keys with which tasks have succeeded. */
+  readonly done: readonly DoneKey[];
 }
 /** A batch in which nothing has happened, to begin from. */
 export const NOTHING: Omit<Batch, "epoch"> = {
@@ -80,11 +83,18 @@ export const NOTHING: Omit<Batch, "epoch"> = {
   sessions: [],
   pauses: [],
   answers: [],
+  done: [],
 };
 export interface SpecWrite {
   readonly run: RunNo;
   readonly task: TaskNo;
   readonly spec: TaskSpec;
+}
+/** Which task has succeeded with an idempotency key, and what it gave. Kept when its run is forgotten: the key stays done. */
+export interface DoneKey {
+  readonly key: string;
+  readonly by: TaskRef;
+  readonly summary?: string;
 }
 /** The key of a request and what it led to: a run, or one claim of one of its tasks. */
 export interface Remembered {
@@ -184,7 +194,9 @@ export interface Store extends AsyncDisposable {
   pauses(): Promise<readonly Pause[]>;
   /** What the key has led to, if it was used. */
   recall(key: string): Promise<Remembrance | undefined>;
-  /** Forgets the keys that were used before `before`. */
+  /** Which of these idempotency keys are done. The first task that has succeeded with one is the one that is told. */
+  doneWith(keys: readonly string[]): Promise<readonly DoneKey[]>;
+  /** Forgets the keys of requests that were used before `before`. */
   forget(before: Instant): Promise<void>;
   /**
    * Forgets runs that have ended, with their tasks and everything the ledger says of them; what they have taught stays. Gives those that
@@ -218,5 +230,6 @@ export type WorkingStore = Pick<
   | "sessions"
   | "pauses"
   | "recall"
+  | "doneWith"
   | "secret"
 >;

@@ -9,9 +9,9 @@ import {
   type RunEvent,
   type TaskEvent,
 } from "../domain/event.ts";
-import { describeOutcome } from "../domain/outcome.ts";
+import { describeOutcome, isTaken } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
-import { LOCAL_POOL } from "../domain/spec.ts";
+import { isLocalWorker } from "../domain/spec.ts";
 import type { StopReason } from "../domain/task.ts";
 import { between, formatDuration } from "../domain/time.ts";
 import { invariant, unreachable } from "../std/invariant.ts";
@@ -86,7 +86,13 @@ function taskDetail(event: TaskEvent, run: Run): Detail<TaskEvent["kind"]> {
     case "retried":
       return { kind, fence, outcome: outcomeJson(event.outcome), not_before: iso(event.notBefore), costs: event.costs };
     case "expired":
-      return { kind, fence, worker: event.worker, not_before: iso(event.notBefore) };
+      return {
+        kind,
+        fence,
+        worker: event.worker,
+        not_before: iso(event.notBefore),
+        ...(event.why !== undefined && { why: event.why }),
+      };
     case "released":
       return { kind, fence, why: event.why };
     case "parked":
@@ -194,6 +200,8 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
     case "verifying":
       return { text: `done in ${formatDuration(event.outcome.durationMs)}, and is being verified` };
     case "succeeded":
+      if (isTaken(event.outcome))
+        return { text: `${describeOutcome(event.outcome)}, which has the same key`, tone: "good" };
       return { text: `succeeded in ${formatDuration(event.outcome.durationMs)}`, tone: "good" };
     case "failed": {
       const last = event.reason === "abandoned" && event.attempt > 1 ? `, after ${event.attempt} attempts` : "";
@@ -259,7 +267,7 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
 /** A process of this machine is renewed for by its scheduler alone, so it is lost with that; a session speaks for itself. */
 function lossWords({ outcome, worker }: Extract<TaskEvent, { readonly kind: "expired" }>): string {
   if (outcome !== undefined) return describeOutcome(outcome);
-  return worker.startsWith(`${LOCAL_POOL}/`)
+  return isLocalWorker(worker)
     ? `lost: the scheduler that ran it on ${worker} died, and nobody took it over`
     : `lost: ${worker} let its lease run out`;
 }

@@ -1,9 +1,11 @@
 /** A run while it goes on: a picture of the terminal's own size that can be drawn again and again, and lines for a pipe. */
+
 import type { Forecast } from "../domain/estimate.ts";
 import { type Event, isSystemEvent, isTaskEvent } from "../domain/event.ts";
 import type { Wait } from "../domain/explanation.ts";
 import type { TaskId } from "../domain/ids.ts";
-import { describeOutcome, type Outcome } from "../domain/outcome.ts";
+import { isGateClosed } from "../domain/needs.ts";
+import { describeOutcome, isTaken, type Outcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { type Held, isHeld, type Task, type TaskState } from "../domain/task.ts";
 import { between, formatDuration, type Instant } from "../domain/time.ts";
@@ -106,8 +108,7 @@ const SHOWN: readonly { readonly state: TaskState; readonly is?: (task: Task) =>
   { state: "ready" },
   { state: "blocked", is: (task) => !awaitsApproval(task) },
 ];
-const awaitsApproval = ({ spec, approved, unmet }: Task): boolean =>
-  spec.gate !== undefined && !approved && unmet === 1;
+const awaitsApproval = (task: Task): boolean => isGateClosed(task) && task.unmet === 1;
 
 function waitingOf({ run, waitOf }: LiveInput): LiveModel["waiting"] {
   const shown: { task: TaskId; state: TaskState; wait: Wait }[] = [];
@@ -200,8 +201,11 @@ function endLine(event: Event, run: Run): Line | undefined {
   const id = taskOf(run, event.task).spec.id;
   const name = event.attempt > 1 ? `${id} (attempt ${event.attempt})` : id;
   switch (event.kind) {
-    case "succeeded":
-      return [STATE_SIGNS.succeeded, " ", name, quiet(` ${formatDuration(event.outcome.durationMs)}`)];
+    case "succeeded": {
+      const { outcome } = event;
+      const how = isTaken(outcome) ? describeOutcome(outcome) : formatDuration(outcome.durationMs);
+      return [STATE_SIGNS.succeeded, " ", name, quiet(` ${how}`)];
+    }
     case "failed":
       return [STATE_SIGNS.failed, " ", name, " ", toned("bad", describeOutcome(event.outcome)), after(event.outcome)];
     case "retried": {

@@ -8,12 +8,18 @@ export function outcomeJson(outcome: Outcome): OutcomeReply {
   const message = describeOutcome(outcome);
   const used = {
     duration_ms: durationMs,
-    ...(usage?.cpuMs !== undefined && { cpu_ms: usage.cpuMs }),
-    ...(usage?.peakBytes !== undefined && { peak_bytes: usage.peakBytes }),
+    ...(usage?.cpuMs !== undefined && { cpu_ms: usage.cpuMs.amount }),
+    ...(usage?.peakBytes !== undefined && { peak_bytes: usage.peakBytes.amount }),
   };
   switch (kind) {
     case "success":
-      return { kind, message, ...(outcome.summary !== undefined && { summary: outcome.summary }), ...used };
+      return {
+        kind,
+        message,
+        ...(outcome.summary !== undefined && { summary: outcome.summary }),
+        ...(outcome.takenFrom !== undefined && { taken_from: outcome.takenFrom }),
+        ...used,
+      };
     case "exit":
       return { kind, message, code: outcome.code, ...used };
     case "verify":

@@ -3,7 +3,7 @@
 import type { KeptWish, Wait, WaitReason } from "../domain/explanation.ts";
 import { WAIT_REASONS } from "../domain/explanation.ts";
 import type { RunId, TaskId, WorkerId } from "../domain/ids.ts";
-import type { Outcome } from "../domain/outcome.ts";
+import { isTaken, type Outcome, type TaskRef } from "../domain/outcome.ts";
 import type { Pause } from "../domain/pause.ts";
 import { type Run, remaining, taskOf } from "../domain/run.ts";
 import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
@@ -58,6 +58,8 @@ export interface StatusView {
   /** In the order of `WAIT_REASONS`, none that is empty. */
   readonly waiting: readonly WaitingGroup[];
   readonly failed: readonly FailedTask[];
+  /** Tasks that took the result of another with the same idempotency key. */
+  readonly taken: readonly TakenTask[];
   /** Ready tasks by priority. */
   readonly queue: Readonly<Record<Priority, number>>;
   readonly resources: StatusReply["resources"];
@@ -88,6 +90,10 @@ export interface WaitingTask {
   readonly since?: Instant;
   readonly wait: Wait;
 }
+export interface TakenTask {
+  readonly task: TaskId;
+  readonly from: TaskRef;
+}
 export interface FailedTask {
   readonly task: TaskId;
   readonly at: Instant;
@@ -106,12 +112,14 @@ export function statusOf(input: StatusInput): StatusView {
   const queue: Record<Priority, number> = Object.fromEntries(PRIORITIES.map((lane) => [lane, 0])) as never;
   const running: RunningTask[] = [];
   const failed: FailedTask[] = [];
+  const taken: TakenTask[] = [];
   const skipped = skippedBy(run);
   for (const task of run.tasks) {
     const { spec, attempt } = task;
     const of = task.status;
     if (of.state === "ready") queue[spec.priority]++;
     else if (isHeld(of)) running.push(runningTask(task, of));
+    else if (of.state === "succeeded" && isTaken(of.outcome)) taken.push({ task: spec.id, from: of.outcome.takenFrom });
     else if (of.state === "failed") {
       const { at, outcome, reason } = of;
       const log = leavesLog(task) ? { log: logOf(spec.id, attempt) } : {};
@@ -133,6 +141,7 @@ export function statusOf(input: StatusInput): StatusView {
     running: running.sort((a, b) => a.since - b.since),
     waiting: remaining(run) === 0 ? [] : groupWaiting(input),
     failed: failed.sort((a, b) => a.at - b.at),
+    taken,
     queue,
     resources: input.resources.map(({ name, capacity, free }) => ({ name, capacity, used: capacity - free })),
     paused: status.state === "finished" ? [] : (input.pauses ?? []).flatMap((pause) => pausedHere(run, pause) ?? []),
@@ -224,6 +233,7 @@ export function statusJson(view: StatusView): StatusReply {
       attempts: attempt,
       outcome: outcomeJson(outcome),
     })),
+    ...(view.taken.length > 0 && { taken: view.taken }),
     queue: view.queue,
     resources: view.resources,
     paused: view.paused,

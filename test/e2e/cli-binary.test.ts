@@ -51,6 +51,9 @@ describe("the entry", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
   });
 
+  const SAYS_HOW =
+    /^NODE_OLD: This is Node 22\.1\.0, and Rota needs 24 or newer \(Install Node 24 .*nodejs\.org.*\)\n$/;
+
   test("refuses a Node that is too old in words, not with a syntax error", () => {
     const source = readFileSync(join(ROOT, "src/cli/main.ts"), "utf8");
     expect(source.startsWith("#!/usr/bin/env node\n")).toBe(true);
@@ -62,7 +65,7 @@ describe("the entry", () => {
         encoding: "utf8",
         stdio: "pipe",
       });
-    expect(run).toThrow(/NODE_OLD: This is Node 22\.1\.0, and Rota needs 24 or newer/);
+    expect(run).toThrow(expect.objectContaining({ status: 2, stderr: expect.stringMatching(SAYS_HOW) }));
   });
 
   test("ends as one that is at fault where it ends without having said how", async () => {

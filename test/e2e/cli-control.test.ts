@@ -147,7 +147,7 @@ describe("pause and resume", () => {
       expect(await place.says(["why", "write"])).toContain("is paused by mo: release day.");
       expect(await place.says(["status"])).toMatch(/On hold\n {2}‖ .* asked by mo: release day/);
       expect(await place.says(["workers"])).toMatch(/On hold\n {2}‖ .* asked by mo: release day/);
-      expect(await place.says(["resume", ...scope])).toMatch(/^Let go: /);
+      expect(await place.says(["resume", ...scope])).toMatch(/^Resumed /);
     }
     expect((await place.rota(["resume"])).err).toMatch(/^NOT_PAUSED: There is no pause of everything/);
     expect(await isPaused()).toBe(false);
@@ -210,7 +210,9 @@ describe("drain", () => {
     await until("it is on hold", async () => /pool writers/.test(await place.says(["workers"])));
     await place.says(["complete", "write"]);
     expect(JSON.parse((await draining).out)).toEqual({ drained: true, remaining: [] });
-    expect(await place.says(["drain"])).toMatch(/^Drained: everything\. It stays on hold/);
+    expect(await place.says(["drain"])).toBe(
+      "Drained everything. Nothing new starts there until you run: rota resume\n",
+    );
     expect(await place.rota(["claim", "--session", "s1"])).toMatchObject({ code: 3 });
     expect((await place.rota(["drain", "--wait", "2h"])).err).toMatch(/^USAGE: --wait can be 10m at most/);
   });

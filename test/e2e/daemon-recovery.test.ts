@@ -138,3 +138,52 @@ test("a daemon may be told to stop at the very moment it says that it serves", a
     expect(await ended).toMatchObject({ code: 0, signal: null, err: expect.stringContaining("SIGTERM: ") });
   }
 });
+
+const HELD = {
+  name: "held",
+  tasks: { held: { run: "echo $$ >> pids; while [ ! -e go ]; do sleep 0.05; done" } },
+};
+const pidsOf = (place: Place): readonly string[] =>
+  existsSync(join(place.dir, "pids")) ? place.read("pids").trim().split("\n") : [];
+
+test("a daemon that is told to stop leaves what runs to the next one, which does not begin it again", async () => {
+  using place = openPlace();
+  const first = await serveIn(place, [], { ROTA_LEASE_TTL: "20s" });
+  await submitted(first.client, place, HELD);
+  await until("it runs", () => pidsOf(place).length === 1);
+  first.client.close();
+  first.started.child.kill("SIGTERM");
+  expect(await first.started.ended).toMatchObject({
+    code: 0,
+    err: expect.stringContaining(
+      "SIGTERM: stopping. 1 running task goes on; to take it over, run this within 20s: rota serve --state state\n",
+    ),
+  });
+  const second = await serveIn(place, [], { ROTA_LEASE_TTL: "20s" });
+  expect(await second.client.status("last")).toMatchObject({
+    running: [{ task: "held", attempt: 1, state: "running" }],
+  });
+  place.file("go", "");
+  await until("it has ended", async () => (await second.client.status("last")).state === "succeeded");
+  expect(pidsOf(place)).toHaveLength(1);
+  expect((await second.client.events({ limit: 100 })).filter(({ kind }) => kind === "started")).toHaveLength(1);
+  await stop(second);
+  await expectLawsKept(join(place.dir, "state"));
+});
+
+test("a daemon that is to stop its tasks stops them, and the next one begins them again at no cost", async () => {
+  using place = openPlace();
+  const first = await serveIn(place, ["--stop-tasks"]);
+  const { run } = await submitted(first.client, place, HELD);
+  await until("it runs", () => pidsOf(place).length === 1);
+  first.client.close();
+  first.started.child.kill("SIGTERM");
+  expect((await first.started.ended).err).toContain("SIGTERM: stopping, with 1 running task.\n");
+  expect(processesWith(`ROTA_RUN=${run}`)).toEqual([]);
+  const second = await serveIn(place);
+  await until("it runs again", () => pidsOf(place).length === 2);
+  expect(await second.client.why("last", "held")).toMatchObject({ attempt: 2, failures: 0 });
+  place.file("go", "");
+  await until("it has ended", async () => (await second.client.status("last")).state === "succeeded");
+  await stop(second);
+});

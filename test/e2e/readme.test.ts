@@ -1,31 +1,22 @@
 /** What the README shows is what happens: its plan is run, and each command it names is tried on that run. */
+import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { openPlace, until } from "../rig/rota.ts";
+import { openPlace, type Place, until } from "../rig/rota.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 
-const block = (language: string, at: number): string => {
-  const blocks = [...README.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))];
-  return blocks[at]?.[1] ?? "";
+/** The block of a language that says this. */
+const block = (language: string, says = ""): string => {
+  const blocks = [...README.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(
+    ([, text]) => text as string,
+  );
+  const found = blocks.find((text) => text.includes(says));
+  if (found === undefined) throw new Error(`the README has no ${language} that says ${says}`);
+  return found;
 };
-
-test("the plan in the README runs, waits for its gate, and goes on when it is opened", async () => {
-  using place = openPlace();
-  place.file("plan.yaml", block("yaml", 0));
-  // Whoever reads it may have no `make`: one stands in for it here.
-  for (const script of ["fetch.sh", "ship.sh", "make"]) {
-    place.file(script, "#!/bin/sh\necho done $1\n");
-    chmodSync(join(place.dir, script), 0o755);
-  }
-  const env = { PATH: `${place.dir}:${process.env["PATH"]}` };
-  expect((await place.rota(["check", "plan.yaml"], env)).code).toBe(0);
-  expect((await place.rota(["run", "plan.yaml"], env)).code).toBe(3);
-  expect((await place.rota(["approve", "ship"], env)).code).toBe(0);
-  expect((await place.rota(["run", "plan.yaml", "--resume"], env)).code).toBe(0);
-});
 
 /** The commands of a block, without what is said of them. */
 const commandsOf = (text: string): readonly string[] =>
@@ -34,12 +25,48 @@ const commandsOf = (text: string): readonly string[] =>
     .map((line) => line.replace(/#.*/, "").trim())
     .filter((line) => line.startsWith("rota "));
 
+const wordsOf = (command: string): string[] =>
+  (command.match(/"[^"]*"|\S+/g) ?? []).slice(1).map((word) => word.replaceAll('"', ""));
+
+test("the plan in the README is worked on by four agents, waits for its gate, and goes on when it is opened", async () => {
+  using place = openPlace();
+  place.file("plan.yaml", block("yaml"));
+  // Whoever reads it may have no `npm`: one stands in for it here.
+  for (const script of ["ship.sh", "npm"]) {
+    place.file(script, "#!/bin/sh\necho done $1\n");
+    chmodSync(join(place.dir, script), 0o755);
+  }
+  const env = { PATH: `${place.dir}:${process.env["PATH"]}` };
+  const [check = "", run = ""] = commandsOf(block("sh", "rota check"));
+  expect((await place.rota(wordsOf(check), env)).code).toBe(0);
+  const running = place.start(wordsOf(run), env);
+  await until("sessions can come", async () => (await place.rota(["workers"])).code === 0);
+  const pool = /--pool (\S+)/.exec(block("sh", "mcp add"))?.[1] as string;
+  const agents = Array.from({ length: 4 }, () => startAgent(place, [pool, "cat"]));
+  const ended = await running.ended;
+  expect([ended.code, ended.out]).toEqual([3, expect.stringContaining("rota approve ship")]);
+  for (const agent of agents) agent.kill();
+  expect((await place.rota(["approve", "ship"], env)).code).toBe(0);
+  expect((await place.rota([...wordsOf(run), "--resume"], env)).code).toBe(0);
+});
+
+/** The script for agents, killed with whatever it waits for. */
+function startAgent(place: Place, args: readonly string[]): { kill(): void } {
+  const child = spawn(join(ROOT, "examples/agent.sh"), args, {
+    cwd: place.dir,
+    env: { ...process.env, PATH: `${join(ROOT, "bin")}:${process.env["PATH"]}` },
+    detached: true,
+    stdio: "ignore",
+  });
+  return { kill: () => process.kill(-(child.pid as number), "SIGKILL") };
+}
+
 test("every command the README names does what it says", async () => {
   using place = openPlace();
-  const commands = commandsOf(block("sh", 1));
+  const commands = commandsOf(block("sh", "rota init"));
   expect(commands.length).toBeGreaterThan(8);
   for (const command of commands) {
-    const words = command.split(" ").slice(1);
+    const words = wordsOf(command);
     const { code, err } = await place.rota(asTyped(words));
     // Everything has succeeded, so there is nothing to try again: the one command that may refuse here.
     expect(code, `${command}\n${err}`).toBe(words[0] === "retry" ? 2 : 0);
@@ -49,16 +76,16 @@ test("every command the README names does what it says", async () => {
 /** The tasks the README speaks of are of its own plan; this run is of the one that `rota init` writes. */
 const asTyped = (words: readonly string[]): string[] => words.map((word) => (word === "ship" ? "build" : word));
 
-test("and so does every command it names for agents", async () => {
+test("and so does every command it names for a scheduler that stays", async () => {
   using place = openPlace();
   place.file("plan.yaml", "tasks: { draft: { prompt: Write it, pool: writers } }\n");
-  const [serve = "", ...commands] = commandsOf(block("sh", 2));
-  const daemon = place.start(serve.split(" ").slice(1));
+  const [serve = "", ...commands] = commandsOf(block("sh", "rota serve"));
+  const daemon = place.start(wordsOf(serve));
   await until("it serves", () => daemon.err().includes("Serving"));
   const env: Record<string, string> = {};
   expect(commands.length).toBeGreaterThan(4);
   for (const command of commands) {
-    const words = (command.match(/"[^"]*"|\S+/g) ?? []).slice(1).map((word) => word.replaceAll('"', ""));
+    const words = wordsOf(command);
     const { code, out, err } = await place.rota(words, env);
     expect(code, `${command}\n${err}`).toBe(0);
     if (words[1] === "join") env["ROTA_SESSION"] = out.trim();
@@ -71,4 +98,36 @@ test("the commands of the README's first and last block are those the package ha
   expect(README).toContain("npm ci && ./bin/rota run examples/quickstart.yaml");
   expect(README).toContain("npm ci && npm test");
   expect(readFileSync(join(ROOT, ".ci/run"), "utf8")).toContain("npm ci && npm test");
+});
+
+test("what the README says puts `rota` on the path, and it is then called by that name", () => {
+  const script = `${block("sh", "export PATH")}\ncd /; command -v rota; rota help run; rota nonsense`;
+  const { stdout, stderr } = spawnSync("sh", ["-c", script], {
+    cwd: ROOT,
+    env: { PATH: "/usr/bin:/bin" },
+    encoding: "utf8",
+  });
+  expect(stdout).toContain(`${join(ROOT, "bin/rota")}\nRun a plan to its end.`);
+  expect(stderr).toContain("(Run `rota help` to see");
+});
+
+test("the flow in the head of the example for agents ends", async () => {
+  using place = openPlace();
+  const head = readFileSync(join(ROOT, "examples/agents.yaml"), "utf8").split("\nname:")[0] as string;
+  const [run = "", agent = ""] = [...head.matchAll(/^# {3}(.+)$/gm)].map(([, line]) => line as string);
+  const env = { ROTA_STATE: join(place.dir, ".rota") };
+  const running = place.start([...wordsOf(run).slice(0, -1), join(ROOT, "examples/agents.yaml")], env);
+  await until("sessions can come", async () => (await place.rota(["workers"], env)).code === 0);
+  const script = spawn("sh", ["-c", agent.replace(/claude .*/, "cat")], {
+    cwd: ROOT,
+    env: { ...process.env, ...env, PATH: `${join(ROOT, "bin")}:${process.env["PATH"]}` },
+    detached: true,
+    stdio: "ignore",
+  });
+  expect((await running.ended).code).toBe(0);
+  process.kill(-(script.pid as number), "SIGKILL");
+});
+
+test("npm says nothing of versions before a checkout has brought its own Node", () => {
+  expect(readFileSync(join(ROOT, ".npmrc"), "utf8")).toContain("loglevel=error\n");
 });

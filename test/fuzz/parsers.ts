@@ -4,6 +4,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { loadConfig, SETTING_NAMES, variableOf } from "../../src/app/config.ts";
 import { readDurations } from "../../src/app/durations.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
@@ -14,7 +15,7 @@ import { DURATION_MAX, formatDuration, parseDuration } from "../../src/domain/ti
 import { parseFromSpawner, parseToSpawner } from "../../src/execute/process/messages.ts";
 import { parseAddress } from "../../src/http/address.ts";
 import { queryOf, readRequest } from "../../src/http/input.ts";
-import { Connection } from "../../src/mcp/connection.ts";
+import { serveStdio } from "../../src/mcp/stdio.ts";
 import { readEdit } from "../../src/plan/edit.ts";
 import { parsePlan } from "../../src/plan/plan.ts";
 import { readFastYaml } from "../../src/plan/yaml-fast.ts";
@@ -218,25 +219,21 @@ function MCP_SEEDS(): string[] {
   ];
 }
 
-async function speakMcp(input: Buffer): Promise<void> {
-  let said: unknown;
-  try {
-    said = JSON.parse(input.toString("utf8"));
-  } catch {
-    return;
-  }
+async function speakMcp(line: Buffer): Promise<void> {
   const faults: unknown[] = [];
   const { service } = fakeDaemon({ claim: async () => grant(), assignment: async () => undefined });
   const noPlan = new Error("no such file");
-  const connection = new Connection({
-    service,
-    clock: new ManualClock(),
-    version: "0",
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const clock = new ManualClock();
+  const served = serveStdio({
+    ...{ service, clock, input, output, version: "0" },
     readPlan: () => Promise.reject(noPlan),
     onFault: (error) => error !== noPlan && faults.push(error),
   });
-  JSON.stringify(await connection.receive(said));
-  await connection.close();
+  input.end(line);
+  await clock.advance(10_000);
+  await clock.advance(10_000);
+  await served;
   if (faults.length > 0) throw faults[0];
 }
 

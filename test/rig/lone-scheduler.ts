@@ -22,7 +22,7 @@ const PROGRAM = `
   const executor = openProcessExecutor({ stateDir, clock: systemClock(), options });
   for (const attempt of attempts) {
     const say = (what) => console.log(JSON.stringify({ fence: attempt.fence, ...what }));
-    const watch = { started: (process) => say({ process }), progressed() {} };
+    const watch = { started: (process) => say({ process }), progressed() {}, said() {} };
     executor.start(attempt, watch).outcome.then((outcome) => say({ outcome }));
   }
 `;

@@ -31,6 +31,10 @@ export class Process {
     this.#watch?.progressed();
     return this;
   }
+  says(text: string): this {
+    this.#watch?.said({ kind: "said", text });
+    return this;
+  }
   ends(outcome: Outcome): this {
     if (!this.alive) throw new Error(`${this.attempt.task} has already ended`);
     this.outcome = outcome;

@@ -19,16 +19,16 @@ export interface Conversation {
   /** Everything the server has said so far. */
   readonly heard: Message[];
   /** Writes one line, whatever it is. */
-  write(line: string): Promise<void>;
-  send(message: unknown): Promise<void>;
+  readonly write: (line: string) => Promise<void>;
+  readonly send: (message: unknown) => Promise<void>;
   /** Sends a request and gives its answer, once everything that follows from it has happened. */
-  ask(method: string, params?: object): Promise<Message>;
-  open(version?: string): Promise<Message>;
-  call(name: string, args?: object, meta?: object): Promise<ToolResult>;
+  readonly ask: (method: string, params?: object) => Promise<Message>;
+  readonly open: (version?: string) => Promise<Message>;
+  readonly call: (name: string, args?: object, meta?: object) => Promise<ToolResult>;
   /** Begins a call that waits, and gives its id. */
-  begin(name: string, args?: object, meta?: object): Promise<number>;
-  answerTo(id: unknown): Message | undefined;
-  hangUp(): Promise<void>;
+  readonly begin: (name: string, args?: object, meta?: object) => Promise<number>;
+  readonly answerTo: (id: unknown) => Message | undefined;
+  readonly hangUp: () => Promise<void>;
 }
 
 export function converse(

@@ -4,6 +4,7 @@ import { runId, taskId, workerId } from "../../src/domain/ids.ts";
 import { type Run, type RunManifest, runNo, taskOf } from "../../src/domain/run.ts";
 import type { TaskSpec } from "../../src/domain/spec.ts";
 import { instant, later, millis, minutes, seconds } from "../../src/domain/time.ts";
+import type { Usage } from "../../src/domain/usage.ts";
 import { World } from "../../src/domain/world.ts";
 import { Journal } from "../../src/engine/journal.ts";
 import type { Batch } from "../../src/store/store.ts";
@@ -51,7 +52,8 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
     },
   );
   const at = (word: (typeof WORDS)[number]): number => WORDS.indexOf(word) + 1;
-  const outcome = { ...success, usage: { cpuMs: millis(3), peakBytes: 4_096 } };
+  const usage: Usage = { cpuMs: { amount: 3, source: "measured" }, peakBytes: { amount: 4_096, source: "sampled" } };
+  const outcome = { ...success, usage };
   const spawn = { kind: "spawn", message: "no such file", durationMs: millis(0) } as const;
   const notBefore = later(NOW, seconds(9));
   const work = { kind: "success", durationMs: millis(5) } as const;

@@ -204,5 +204,20 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "return (this.#seats.get(worker)?.free ?? 0) > 0;",
     "return this.#workers.has(worker);",
   ),
+  "what is done with a key is done again": bug(
+    "engine/keys.ts",
+    "for (const key of this.#due) {",
+    "for (const key of [] as string[]) {",
+  ),
+  "what is done with a key is forgotten at a restart": bug(
+    "engine/keys.ts",
+    "for (const done of await this.#deps.store.doneWith(keys)) this.#learn(done);",
+    "",
+  ),
+  "two with one key are at work at once": bug(
+    "decide/keys.ts",
+    "return holder?.task === task ? undefined : holder;",
+    "return undefined;",
+  ),
   "poison is never parked": bug("engine/leases.ts", "task.expiries < EXPIRIES_MAX", "task.expiries < 1e9"),
 };

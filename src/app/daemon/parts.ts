@@ -1,4 +1,5 @@
 /** What every part of the daemon's service works with, and how it finds what callers name. */
+
 import { UserError } from "../../domain/errors.ts";
 import type { PauseScope } from "../../domain/pause.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
@@ -8,6 +9,7 @@ import type { RunRow } from "../../store/rows.ts";
 import type { Caller } from "../../wire/service.ts";
 import { findRun, loadRun, mustFindTask } from "../reader.ts";
 import type { Scheduler } from "../scheduler.ts";
+import { findScope, type ScopeNames } from "../scope.ts";
 import type { StateDir } from "../state.ts";
 
 export interface Parts {
@@ -50,18 +52,15 @@ export async function taskNamed(
   return { run: found, task: mustFindTask(found, task) };
 }
 
-/** What a pause reaches: everything when nothing is named. */
-export async function scopeNamed(
-  parts: Parts,
-  { pool, run, task }: { readonly pool?: string; readonly run?: string; readonly task?: string },
-): Promise<PauseScope> {
-  if (task !== undefined) {
-    const found = await taskNamed(parts, run, task);
-    return { of: "task", run: found.run.no, task: found.task.no };
-  }
-  if (run !== undefined) return { of: "run", run: (await liveRun(parts, run)).no };
-  return pool === undefined ? { of: "scheduler" } : { of: "pool", pool };
-}
+/** What a pause reaches, among the runs of this scheduler. */
+export const scopeNamed = (parts: Parts, names: ScopeNames): Promise<PauseScope> =>
+  findScope(names, {
+    run: async (name) => (await liveRun(parts, name)).no,
+    task: async (name, id) => {
+      const { run, task } = await taskNamed(parts, name, id);
+      return { run: run.no, task: task.no };
+    },
+  });
 
 /** The scope again, in the words of callers. */
 export function scopeReply({ scheduler }: Parts, scope: PauseScope): object {

@@ -1,5 +1,5 @@
 /** What the engine knows, in the words of the API. */
-import { resolve } from "node:path";
+import { directoryOf } from "../../domain/run.ts";
 import { type Held, isWorking } from "../../domain/task.ts";
 import { type Instant, later } from "../../domain/time.ts";
 import type { Granted } from "../../engine/desk.ts";
@@ -32,7 +32,7 @@ export function grantReply({ run, task, fence, token, deadline, ttl }: Granted):
     priority: spec.priority,
     ...(spec.title !== undefined && { title: spec.title }),
     ...work,
-    directory: resolve(run.manifest.directory, spec.cwd ?? "."),
+    directory: directoryOf(run.manifest, spec),
     env: plainEnv(spec.env),
     reads: spec.reads,
     writes: spec.writes,

@@ -28,7 +28,9 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     details:
       "Owns a state directory until it is told to stop: goes on with every run that did not end, runs what is submitted, and " +
       "lets sessions claim the tasks of their pools. It answers on a socket that only you can use, and with `--listen` on an " +
-      "address of this machine, with a token.",
+      "address of this machine, with a token.\n\n" +
+      "Stopped with Ctrl-C or SIGTERM, it leaves running tasks running. The next `rota serve` takes them over, if it starts within " +
+      "`leaseTtl` (see `rota config`). With `--stop-tasks` they are stopped with it, and begin again under the next one.",
     arguments: [],
     options: {
       workers,
@@ -41,6 +43,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
         completes: "file",
       },
       listen: { kind: "text", value: "HOST:PORT", describe: "Answer there as well, to those who have the token" },
+      "stop-tasks": { kind: "flag", describe: "When it is told to stop, stop running tasks too" },
       json: { kind: "flag", describe: "Print one line of JSON when it is ready, for programs" },
     },
     examples: ["rota serve", "rota serve --workers 4 --listen 127.0.0.1:7777"],

@@ -1,7 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { freshDir } from "../../../test/rig/cli.ts";
 import { runId, taskId } from "../../domain/ids.ts";
 import { millis } from "../../domain/time.ts";
+import { place, told } from "../conformance.ts";
 import type { Attempt } from "../executor.ts";
+import { SAYING_MAX } from "../sayings.ts";
 import { type Handler, openInlineExecutor } from "./executor.ts";
 
 const ATTEMPT: Attempt = {
@@ -9,13 +14,13 @@ const ATTEMPT: Attempt = {
   task: taskId("task"),
   fence: 1,
   work: { shell: "true" },
-  cwd: "/",
+  where: place("/"),
   env: {},
   priority: "normal",
   log: "",
 };
 const success = { kind: "success", durationMs: millis(1) } as const;
-const quiet = { started: () => {}, progressed: () => {} };
+const quiet = { started: () => {}, progressed: () => {}, said: () => {} };
 const start = (handler: Handler, watch = quiet) => openInlineExecutor(handler).start(ATTEMPT, watch);
 
 test("a function's outcome is the attempt's, whether it comes at once or later", async () => {
@@ -45,13 +50,38 @@ test("a function hears that it should stop, and what it says afterwards does not
 
 test("a function can say that it has started and that it is alive", async () => {
   const said: string[] = [];
-  const watch = { started: () => said.push("started"), progressed: () => said.push("progressed") };
+  const watch = { ...quiet, started: () => said.push("started"), progressed: () => said.push("progressed") };
   await start((_, control) => {
     control.started(undefined);
     control.progressed();
     return success;
   }, watch).outcome;
   expect(said).toEqual(["started", "progressed"]);
+});
+
+test("what a function says is passed on, cut to what one saying may be, and all of it is kept in its log", async () => {
+  const log = join(freshDir(), "logs", "task.log");
+  const watch = told();
+  const handler: Handler = (_, control) => {
+    for (const text of ["  half of it\n", "", "x".repeat(SAYING_MAX + 5)]) control.said({ kind: "said", text });
+    return success;
+  };
+  await openInlineExecutor(handler).start({ ...ATTEMPT, log }, watch).outcome;
+  const long = `${"x".repeat(SAYING_MAX - 1)}…`;
+  expect(watch.sayings).toEqual(["half of it", long]);
+  expect(readFileSync(log, "utf8")).toBe(`half of it\n${long}\n`);
+});
+
+test("of a function that never stops talking a bounded part is kept, and the log says so", async () => {
+  const log = join(freshDir(), "task.log");
+  const handler: Handler = (_, control) => {
+    for (let said = 0; said < 3_000; said++) control.said({ kind: "said", text: "x".repeat(SAYING_MAX) });
+    return success;
+  };
+  await openInlineExecutor(handler).start({ ...ATTEMPT, log }, quiet).outcome;
+  const kept = readFileSync(log, "utf8");
+  expect(Buffer.byteLength(kept)).toBeLessThan(1024 * 1024 + 100);
+  expect(kept).toMatch(/x\n… and more, which was not kept\n$/);
 });
 
 test("nothing of it outlives its process, so there is nothing to take over", async () => {

@@ -2,7 +2,8 @@
 import type { Outcome } from "../../domain/outcome.ts";
 import type { StopReason } from "../../domain/task.ts";
 import { millis } from "../../domain/time.ts";
-import type { Attempt, Executor, Handle, Watch } from "../executor.ts";
+import type { Attempt, Executor, Handle, Saying, Watch } from "../executor.ts";
+import { Sayings, saying } from "../sayings.ts";
 
 /** What a handler is given besides the attempt. */
 export interface Control extends Watch {
@@ -30,9 +31,12 @@ class InlineAttempt implements Handle, Control {
   #settle: ((outcome: Outcome) => void) | undefined;
   #stop: PromiseWithResolvers<StopReason> | undefined;
   #reason: StopReason | undefined;
+  readonly #log: string;
+  #sayings: Sayings | undefined;
 
   constructor(handler: Handler, attempt: Attempt, watch: Watch) {
     this.#watch = watch;
+    this.#log = attempt.log;
     const result = this.#begin(handler, attempt);
     this.outcome = result instanceof Promise ? this.#follow(result) : Promise.resolve(result);
   }
@@ -64,6 +68,14 @@ class InlineAttempt implements Handle, Control {
 
   progressed(): void {
     this.#watch.progressed();
+  }
+
+  said({ text }: Saying): void {
+    const said = saying(text);
+    if (said === undefined) return;
+    this.#sayings ??= new Sayings(this.#log);
+    this.#sayings.keep(said);
+    this.#watch.said(said);
   }
 
   stop(reason: StopReason): void {

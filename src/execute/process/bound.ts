@@ -35,9 +35,7 @@ export class Bound implements Handle {
 
   settle(outcome: Outcome): void {
     this.ask = undefined;
-    // Whoever waits for it hears of it later all the same, and must hear of it whatever happens in there.
     this.#settle(outcome);
-    this.watch.ending?.(outcome);
   }
 
   lost(message: string, now: Instant): void {

@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { millis } from "../../domain/time.ts";
 import { systemClock } from "../../effects/clock.ts";
 import { memoryOf } from "../../effects/host.ts";
-import { CANCELLED, eventually, executorConformance, shell, told } from "../conformance.ts";
+import { CANCELLED, eventually, executorConformance, place, shell, told } from "../conformance.ts";
 import type { Attempt, Executor, Handle } from "../executor.ts";
 import { openProcessExecutor } from "./executor.ts";
 import { readRecords } from "./files.ts";
@@ -82,7 +82,7 @@ describe.each(FORKERS)("a process, forked through %s", (forker) => {
     expect(await run("./plain")).toMatchObject({ kind: "spawn", message: "not executable: ./plain" });
     expect(await run("./script")).toMatchObject({ kind: "spawn", message: expect.stringContaining("interpreter") });
     expect(await run("./none")).toMatchObject({ kind: "spawn", message: "command not found: ./none" });
-    expect(await start("true", { cwd: join(dir, "plain") }).outcome).toMatchObject({
+    expect(await start("true", { where: place(join(dir, "plain")) }).outcome).toMatchObject({
       kind: "spawn",
       message: `${join(dir, "plain")} is not a directory`,
     });
@@ -208,20 +208,20 @@ describe.each(FORKERS)("a process, forked through %s", (forker) => {
     const work = `const b = Buffer.alloc(100e6, 1); ${used}; const t = used() + 400e3; while (used() < t) b`;
     const outcome = await start("", { work: { argv: [process.execPath, "-e", work] } }).outcome;
     expect(outcome.kind).toBe("success");
-    expect(outcome.usage?.cpuMs).toBeGreaterThanOrEqual(400);
+    expect(outcome.usage?.cpuMs?.amount).toBeGreaterThanOrEqual(400);
     // Its own start counts too, and where the machine is a guest so may the time that others on its host took.
-    expect(outcome.usage?.cpuMs).toBeLessThan(10_000);
-    expect(outcome.usage?.peakBytes).toBeGreaterThan(100e6);
-    expect(outcome.usage?.peakBytes).toBeLessThan(400e6);
+    expect(outcome.usage?.cpuMs?.amount).toBeLessThan(10_000);
+    expect(outcome.usage?.peakBytes?.amount).toBeGreaterThan(100e6);
+    expect(outcome.usage?.peakBytes?.amount).toBeLessThan(400e6);
     const idle = await start("sleep 1", { fence: 2 }).outcome;
-    expect(idle.usage?.cpuMs).toBeLessThan(990);
+    expect(idle.usage?.cpuMs?.amount).toBeLessThan(990);
     expect(idle.durationMs).toBeGreaterThanOrEqual(990);
   });
 
   test("what was too short to be measured is not said to have used no memory", async () => {
     open();
     const outcome = await start("", { work: { argv: ["true"] } }).outcome;
-    expect(outcome.usage ?? {}).not.toHaveProperty("peakBytes", 0);
+    expect(outcome.usage ?? {}).not.toHaveProperty("peakBytes.amount", 0);
   });
 
   test("a lower priority is nicer", async () => {

@@ -36,7 +36,6 @@ const BUSY_STARTS = 32;
 const NOBODY: ReadonlySet<Link> = new Set();
 
 class ProcessExecutor implements Executor {
-  readonly isEager = true;
   readonly #clock: Clock;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #options: ProcessOptions;
@@ -51,8 +50,6 @@ class ProcessExecutor implements Executor {
   #forker: ProcessOptions["forker"];
   readonly #own = new Set<string>();
   readonly #logs = new Map<string, { readonly log: string; readonly secrets: readonly string[] }>();
-  /** What was got ready, to be started or not. */
-  readonly #prepared = new Map<string, Start>();
   #starts = 0;
   #inheritance: Promise<Inheritance> | undefined;
   /** Where something ran when it was adopted: how that ends is told at any time, and saved later. They leave by themselves. */
@@ -88,10 +85,7 @@ class ProcessExecutor implements Executor {
 
   start(attempt: Attempt, watch: Watch): Handle {
     const bound = new Bound(attemptKey(attempt), watch, this.#clock.now());
-    const prepared = this.#prepared.get(bound.key);
-    this.#prepared.delete(bound.key);
     if (this.#disposed !== undefined) bound.settle({ kind: "shutdown", durationMs: millis(0) });
-    else if (prepared !== undefined) this.#pick().start(prepared, bound);
     else this.#startAnew(attempt, bound);
     return bound;
   }
@@ -102,23 +96,6 @@ class ProcessExecutor implements Executor {
     const { env, secrets } = wanted.value;
     if (secrets.length > 0) this.#remember(bound, attempt.log, secrets);
     this.#pick().start(this.#order(bound.key, attempt, env, secrets), bound);
-  }
-
-  /** Secrets are fetched only once they are needed, so what has any is not prepared. */
-  prepare(attempt: Attempt, ahead = false): void {
-    const link = this.#crew[0];
-    if (this.#disposed !== undefined || link?.prepare === undefined || !link.open) return;
-    const wanted = taskEnvironment(attempt.env, this.#environment);
-    if (!wanted.ok || wanted.value.secrets.length > 0) return;
-    const key = attemptKey(attempt);
-    const order = this.#order(key, attempt, wanted.value.env, []);
-    this.#prepared.set(key, order);
-    link.prepare(order, ahead);
-  }
-
-  forgo(attempt: Attempt): void {
-    const key = attemptKey(attempt);
-    if (this.#prepared.delete(key)) for (const link of this.#crew) link.forgo?.(key);
   }
 
   async adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined> {
@@ -167,6 +144,11 @@ class ProcessExecutor implements Executor {
     return left.length + stranded.length;
   }
 
+  /** Spawners that are not told goodbye go on, and remember how what they ran ended: also what was told here and perhaps not saved. */
+  leave(): void {
+    this.#disposed ??= Promise.resolve();
+  }
+
   /** Stops what still runs, and ends when it has, the spawners with it. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#disposed ??= this.#dispose();
@@ -186,13 +168,13 @@ class ProcessExecutor implements Executor {
   }
 
   #order(key: string, attempt: Attempt, env: Start["env"], secrets: readonly string[]): Start {
-    const { work: command, cwd, log, priority, memoryLimit } = attempt;
+    const { work: command, where, log, priority, memoryLimit } = attempt;
     invariant(!("prompt" in command), `${attempt.task} is a command`);
     return {
       kind: "start",
       key,
       command,
-      cwd,
+      cwd: where.directory,
       env,
       log,
       nice: this.#options.nice[priority],
@@ -285,4 +267,4 @@ class ProcessExecutor implements Executor {
   }
 }
 
-const IGNORE: Watch = { started() {}, progressed() {} };
+const IGNORE: Watch = { started() {}, progressed() {}, said() {} };

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest"
 import type { ProcessIdentity } from "../../domain/task.ts";
 import { millis, seconds } from "../../domain/time.ts";
 import { systemClock } from "../../effects/clock.ts";
-import { isAlive, processIdentity } from "../../effects/host.ts";
+import { isAlive } from "../../effects/host.ts";
 import { CANCELLED, eventually, exists, shell, told } from "../conformance.ts";
 import type { Attempt, Executor, Handle } from "../executor.ts";
 import { openProcessExecutor } from "./executor.ts";
@@ -164,10 +164,7 @@ test("a task ignores and holds back no more signals than it would have by hand",
   const [file, ...args] = ["grep", "^Sig[BI]", "/proc/self/status"] as const;
   const byHand = execFileSync(file, args, { encoding: "utf8" });
   await start("", { work: { argv: [file, ...args] } }).outcome;
-  const prepared = shell(dir, "", { work: { argv: [file, ...args] }, log: logOf("prepared"), fence: 2 });
-  executor.prepare?.(prepared);
-  await executor.start(prepared, told()).outcome;
-  expect(["task", "prepared"].map((name) => readFileSync(logOf(name), "utf8"))).toEqual([byHand, byHand]);
+  expect(readFileSync(logOf("task"), "utf8")).toBe(byHand);
 });
 
 test("a command is looked for where the task's own PATH says, and as a shell would", async () => {
@@ -195,93 +192,6 @@ test("a command is looked for where the task's own PATH says, and as a shell wou
     kind: "spawn",
     message: expect.stringContaining("none"),
   });
-});
-
-test("what is only prepared does not run, and is gone with the forker", async () => {
-  await start("true").outcome;
-  const forker = theForker();
-  executor.prepare?.(shell(dir, "touch ran", { fence: 2 }));
-  await eventually(() => expect(childrenOf(forker)).toHaveLength(2));
-  const children = childrenOf(forker).map((pid) => processIdentity(pid) as ProcessIdentity);
-  process.kill(forker, "SIGKILL");
-  await eventually(() => expect(children.filter(isAlive)).toEqual([]));
-  expect(existsSync(join(dir, "ran"))).toBe(false);
-});
-
-test("one that waits goes on waiting, and runs once it may", async () => {
-  const attempt = shell(dir, "touch ran", { fence: 2 });
-  await start("true").outcome;
-  executor.prepare?.(attempt);
-  await eventually(() => expect(childrenOf(theForker())).toHaveLength(2));
-  expect(existsSync(join(dir, "ran"))).toBe(false);
-  expect(await executor.start(attempt, told()).outcome).toMatchObject({ kind: "success" });
-  expect(existsSync(join(dir, "ran"))).toBe(true);
-});
-
-test("one that is given up leaves nothing behind, and can be asked for again", async () => {
-  const attempt = shell(dir, "echo ran", { log: logOf("given-up"), fence: 2 });
-  await start("true").outcome;
-  executor.prepare?.(attempt);
-  await eventually(() => expect(childrenOf(theForker())).toHaveLength(2));
-  executor.forgo?.(attempt);
-  await eventually(() => expect(childrenOf(theForker())).toHaveLength(1));
-  await eventually(() => expect(readdirSync(join(dir, "logs"))).toEqual([]));
-  expect(await executor.start(attempt, told()).outcome).toMatchObject({ kind: "success" });
-  expect(readFileSync(logOf("given-up"), "utf8")).toBe("ran\n");
-});
-
-test("one that is got ready ahead runs what its name stands for when it goes", async () => {
-  const [early, late] = ["early", "late"].map((name) => join(dir, name)) as [string, string];
-  const put = (folder: string, word: string): void => {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "tool"), `#!/bin/sh\necho ${word}\n`);
-    chmodSync(join(folder, "tool"), 0o700);
-  };
-  const remove = (folder: string): void => rmSync(join(folder, "tool"));
-  const nothing = (): void => {};
-  put(late, "old");
-  const env = { PATH: `${early}:${late}:${early}:${process.env["PATH"]}` };
-  await start("true").outcome;
-  let fence = 1;
-  // What is changed before it is got ready, and before it goes.
-  for (const [before, between, expected] of [
-    [nothing, nothing, "old"],
-    [nothing, () => put(early, "new"), "new"],
-    [nothing, nothing, "new"],
-    [() => put(late, "older"), () => remove(early), "older"],
-    [nothing, nothing, "older"],
-    [() => put(early, "newest"), nothing, "newest"],
-    [() => remove(early), nothing, "older"],
-  ] as const) {
-    before();
-    const attempt = shell(dir, "", { work: { argv: ["tool"] }, env, log: logOf(`ahead-${++fence}`), fence });
-    executor.prepare?.(attempt, true);
-    await eventually(() => expect(childrenOf(theForker())).toHaveLength(2));
-    between();
-    expect(await executor.start(attempt, told()).outcome).toMatchObject({ kind: "success" });
-    expect(readFileSync(attempt.log, "utf8")).toBe(`${expected}\n`);
-  }
-});
-
-test.each(["by and by", "at the latest when the forker goes"])(
-  "of one that was got ready ahead and printed nothing no file is left, %s",
-  async (when) => {
-    await start("true").outcome;
-    const attempt = shell(dir, "true", { log: logOf("ahead"), fence: 2 });
-    executor.prepare?.(attempt, true);
-    expect(await executor.start(attempt, told()).outcome).toMatchObject({ kind: "success" });
-    if (when !== "by and by") await executor[Symbol.asyncDispose]();
-    await eventually(() => expect(readdirSync(join(dir, "logs"))).toEqual([]));
-  },
-);
-
-test("more can be prepared than the forker and its twin can say to each other at once", async () => {
-  await start("true").outcome;
-  const attempts = Array.from({ length: 320 }, (_, index) =>
-    shell(dir, "true", { env: { LONG: "x".repeat(10_000) }, log: logOf(`many-${index}`), fence: index + 2 }),
-  );
-  for (const attempt of attempts) executor.prepare?.(attempt);
-  expect(await executor.start(attempts.at(-1) as Attempt, told()).outcome).toMatchObject({ kind: "success" });
 });
 
 test.each(["before", "after"])(

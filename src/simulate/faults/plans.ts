@@ -90,8 +90,13 @@ function specOf(chance: Chance, at: number, taste: Taste, means: PlanMeans): Tas
     ...(chance.flip(0.3) && { estimate: chance.span(500, 60_000) }),
     ...(chance.flip(0.15) && { provider: "service" }),
     ...(chance.fork("verify").flip(0.15) && { verify: { argv: ["true"] } }),
+    ...keyOf(chance.fork("key")),
   };
 }
+
+/** Few keys, so that tasks of several plans meet in one. */
+const keyOf = (chance: Chance): Pick<TaskSpec, "idempotencyKey"> =>
+  chance.flip(0.15) ? { idempotencyKey: `key-${chance.whole(1, 4)}` } : {};
 
 /** One of those that follow each other and ask for nothing else: whoever comes next is known before it may go. */
 function linkOf(chance: Chance, at: number, taste: Taste): TaskSpec {

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { task } from "../../../test/rig/builders.ts";
 import { type SpecSketch, Story } from "../../../test/rig/story.ts";
 import type { Event } from "../../domain/event.ts";
-import { workerId } from "../../domain/ids.ts";
-import type { Outcome } from "../../domain/outcome.ts";
+import { runId, taskId, workerId } from "../../domain/ids.ts";
+import { type Outcome, takenFrom } from "../../domain/outcome.ts";
 import type { RunManifest } from "../../domain/run.ts";
 import { type Instant, millis, seconds } from "../../domain/time.ts";
 import { openMemoryStore } from "../../store/memory/store.ts";
@@ -171,6 +171,20 @@ describe("a checker notices", () => {
   test("that a run ends before its tasks have", () => {
     const story = plan({ a: {} }).ofRun({ kind: "run_finished", outcome: "succeeded" });
     expect(broken(story)[0]).toContain("1 tasks have not ended");
+  });
+
+  test("that a key is done twice, or at all where its result is taken", () => {
+    const keyed = { a: { idempotencyKey: "k" }, b: { idempotencyKey: "k" } };
+    const twice = plan(keyed).start("a").succeed("a").start("b").succeed("b");
+    expect(broken(twice)).toEqual([
+      expect.stringContaining("its key is done: release-7f3a2c/a has succeeded"),
+      expect.stringContaining("release-7f3a2c/a has succeeded with the same key"),
+    ]);
+    expect(broken(plan(keyed).start("a", "local/1").start("b", "local/2"))[0]).toContain("at work with the same key");
+    const outcome = takenFrom({ run: runId("release-7f3a2c"), task: taskId("a") }, undefined);
+    const taken = { kind: "succeeded", outcome } as const;
+    expect(broken(plan(keyed).start("a").succeed("a").of("b", taken))).toEqual([]);
+    expect(broken(plan(keyed).of("b", taken))[0]).toContain("it takes the result of a, which has not done it");
   });
 
   test("that a lease is renewed or used after it ran out, where renewals are known", () => {

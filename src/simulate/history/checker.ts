@@ -17,6 +17,7 @@ import type { Amounts } from "../../domain/spec.ts";
 import { type Range, Skips } from "../../std/skips.ts";
 import { checkClaim, type SeenSession } from "./claims.ts";
 import { checkEnd } from "./ends.ts";
+import { KeyLaws } from "./keys.ts";
 import {
   countFromNow,
   isEnded,
@@ -54,6 +55,7 @@ export class HistoryChecker {
   readonly #facts: HistoryFacts;
   readonly #shared: Shared;
   readonly #keys = new Set<string>();
+  readonly #keyLaws = new KeyLaws(this.runs);
   readonly #skips: Skips;
   #seq = 0;
   /** Everybody who holds something from outside may have been given a whole span: the scheduler is new, or had slept. */
@@ -165,8 +167,10 @@ export class HistoryChecker {
     if (event.kind === "claimed") {
       checkClaim(task, event, { shared: this.#shared, sessions: this.sessions, pauses: this.pauses }, say);
       this.#checkKey(event, say);
+      this.#keyLaws.claim(task, say);
       this.#shared.take(task, event.worker, event.at, say);
     } else checkEnd(task, event, say);
+    if (event.kind === "succeeded") this.#keyLaws.succeed(task, event.outcome, say);
     this.#follow(task, event, say);
   }
 

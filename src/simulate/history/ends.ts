@@ -1,7 +1,7 @@
 /** What must be so when a claim ends, in whatever way. */
 import type { TaskEvent } from "../../domain/event.ts";
 import { EXPIRIES_MAX } from "../../domain/lease.ts";
-import type { Outcome } from "../../domain/outcome.ts";
+import { isTaken, type Outcome } from "../../domain/outcome.ts";
 import { isEnded, isHeld, isOfSession, type SeenTask } from "./seen.ts";
 
 type Say = (law: string) => void;
@@ -21,6 +21,7 @@ const FREE: ReadonlySet<Outcome["kind"]> = new Set<Outcome["kind"]>(["shutdown",
 export function checkEnd(task: SeenTask, event: TaskEvent, say: Say): void {
   switch (event.kind) {
     case "succeeded":
+      if (isTaken(event.outcome)) return;
       mustBeHeld(task, event, say);
       if (event.outcome.kind !== "success") say(`it succeeded with ${event.outcome.kind}`);
       if (task.spec.verify !== undefined && task.state !== "verifying") say("it succeeded without being verified");

@@ -16,5 +16,6 @@ export const forgetfulStore = (history: History): WorkingStore => ({
   sessions: async () => [],
   pauses: async () => [],
   recall: async () => undefined,
+  doneWith: async () => [],
   secret: async (fresh) => fresh,
 });

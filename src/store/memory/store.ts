@@ -13,7 +13,7 @@ import { err, ok } from "../../std/result.ts";
 import { joined, type Range } from "../../std/skips.ts";
 import { asRecorded } from "../ledger.ts";
 import type { RunRow, TaskRow } from "../rows.ts";
-import type { Batch, OnRecord, Owner, PendingRequest, Remembered, Store, Term } from "../store.ts";
+import type { Batch, DoneKey, OnRecord, Owner, PendingRequest, Remembered, Store, Term } from "../store.ts";
 import { Turns } from "../turns.ts";
 
 interface Kept {
@@ -48,6 +48,7 @@ export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {
   const sessions = new Map<WorkerId, Session>();
   const pauses = new Map<string, Pause>();
   const answers = new Map<string, Remembered>();
+  const done = new Map<string, DoneKey>();
   let secret: string | undefined;
   const histories = new Map<string, History>();
 
@@ -105,6 +106,7 @@ export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {
       else pauses.set(key, pause);
     }
     for (const each of batch.answers) if (!answers.has(each.key)) answers.set(each.key, each);
+    for (const each of batch.done) if (!done.has(each.key)) done.set(each.key, each);
   };
 
   return {
@@ -172,6 +174,9 @@ export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {
     },
     async recall(key) {
       return answers.get(key)?.answer;
+    },
+    async doneWith(keys) {
+      return keys.flatMap((key) => done.get(key) ?? []);
     },
     async forget(before) {
       for (const [key, { at }] of answers) if (at < before) answers.delete(key);

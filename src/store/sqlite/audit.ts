@@ -29,6 +29,7 @@ const COLUMNS: Readonly<Record<Table, Columns>> = {
   session: columns("id", "id profile state joined_at seen_at losses"),
   pause: columns("scope", "scope body"),
   answer: columns("key", "key at body"),
+  done_key: columns("key", "key body"),
   seal: columns("run", "run first last versions"),
   forgotten: columns("first", "first last"),
 };

@@ -1,17 +1,17 @@
-/** The small tables beside the runs: sessions, what is on hold, and which requests have been answered already. */
+/** The small tables beside the runs: sessions, what is on hold, and which requests and idempotency keys are done with already. */
 import type { WorkerId } from "../../domain/ids.ts";
 import type { Pause } from "../../domain/pause.ts";
 import type { Session, SessionProfile, SessionState } from "../../domain/session.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { Batch, Remembrance } from "../store.ts";
+import type { Batch, DoneKey, Remembrance } from "../store.ts";
 import type { Source, Target } from "./read.ts";
 import { refuseMissing, sealTable, sumIn } from "./seals.ts";
 import type { Writing } from "./statements.ts";
 import { sumOf, verify } from "./sums.ts";
 
-type Register = Pick<Batch, "sessions" | "pauses" | "answers">;
+type Register = Pick<Batch, "sessions" | "pauses" | "answers" | "done">;
 
-export function writeRegisters({ seals, write: sql }: Target, { sessions, pauses, answers }: Register): void {
+export function writeRegisters({ seals, write: sql }: Target, { sessions, pauses, answers, done }: Register): void {
   let change = 0;
   for (const { id, session } of sessions) change += writeSession(sql, id, session);
   sealTable(seals, sql, "session", change);
@@ -25,6 +25,13 @@ export function writeRegisters({ seals, write: sql }: Target, { sessions, pauses
     if (sql.writeAnswer.run(key, at, body, sum).changes === 1) added += sum;
   }
   sealTable(seals, sql, "answer", added);
+  added = 0;
+  for (const { key, ...rest } of done) {
+    const body = JSON.stringify(rest);
+    const sum = sumOf("done_key", key, body);
+    if (sql.writeDoneKey.run(key, body, sum).changes === 1) added += sum;
+  }
+  sealTable(seals, sql, "done_key", added);
 }
 
 /** By how much the total of the table changes. */
@@ -94,6 +101,15 @@ export function readAnswer({ sql }: Source, key: string): Remembrance | undefine
   verify(row["sum"], sumOf("answer", row["key"] as string, at, body), () => "the answer to a caller's key");
   return JSON.parse(body) as Remembrance;
 }
+
+export const readDoneKeys = ({ sql }: Source, keys: readonly string[]): readonly DoneKey[] =>
+  keys.flatMap((key) => {
+    const row = sql.oneDoneKey.get(key);
+    if (row === undefined) return [];
+    const { body } = row as { body: string };
+    verify(row["sum"], sumOf("done_key", key, body), () => "an idempotency key that is done");
+    return [{ key, ...(JSON.parse(body) as Omit<DoneKey, "key">) }];
+  });
 
 const SECRET = "secret";
 

@@ -18,6 +18,7 @@ export const COUNTED = {
   duration: -5,
   estimate_error: -6,
   forgotten: -7,
+  done_key: -8,
 } as const;
 export type Counted = keyof typeof COUNTED;
 

@@ -46,9 +46,9 @@ export function sheetOf(batch: Batch): Sheet {
   }
   addPages(rows.pages, events);
   // One by one: taking some out of an object and spreading the others is slow, and every commit comes this way.
-  const { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers } = batch;
+  const { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers, done } = batch;
   const moved = movesIn(tasks, events);
-  return { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers, rows, moved, size };
+  return { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers, done, rows, moved, size };
 }
 
 /** Of a row of a task, without its sum. */

@@ -38,6 +38,7 @@ export function prepareReading(db: Database) {
     allSessions: db.prepare(`
       select id, profile, state, joined_at, seen_at, losses, sum from session order by joined_at, id`),
     allPauses: db.prepare("select scope, body, sum from pause order by scope"),
+    oneDoneKey: db.prepare("select key, body, sum from done_key where key = ?"),
     oneAnswer: db.prepare("select key, at, body, sum from answer where key = ?"),
   };
 }
@@ -50,6 +51,7 @@ export const prepareSeals = (db: Database) => ({
   pause: db.prepare("select coalesce(sum(sum), 0) as total from pause"),
   request: db.prepare("select coalesce(sum(sum), 0) as total from request"),
   answer: db.prepare("select coalesce(sum(sum), 0) as total from answer"),
+  done_key: db.prepare("select coalesce(sum(sum), 0) as total from done_key"),
   duration: db.prepare("select coalesce(sum(sum), 0) as total from duration"),
   estimate_error: db.prepare("select coalesce(sum(sum), 0) as total from estimate_error"),
   forgotten: db.prepare("select coalesce(sum(sum), 0) as total from forgotten"),
@@ -116,6 +118,7 @@ export function prepareWriting(db: Database) {
     sumOfPause: db.prepare("select sum from pause where scope = ?"),
     deletePause: db.prepare("delete from pause where scope = ?"),
     writeAnswer: db.prepare("insert into answer (key, at, body, sum) values (?, ?, ?, ?) on conflict do nothing"),
+    writeDoneKey: db.prepare("insert into done_key (key, body, sum) values (?, ?, ?) on conflict do nothing"),
     sumOldAnswers: db.prepare("select coalesce(sum(sum), 0) as total from answer where at < ?"),
     deleteAnswers: db.prepare("delete from answer where at < ?"),
     writeMeta: db.prepare("insert into meta (key, value, sum) values (?, ?, ?) on conflict do nothing"),

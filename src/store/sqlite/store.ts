@@ -16,7 +16,7 @@ import { type Database, REAL } from "./platform.ts";
 import { pruneRuns } from "./prune.ts";
 import { readHistory, readOwner, readRequests, readRun, readRuns, type Source, type Target } from "./read.ts";
 import { readEvents, readForgotten, readLastSeq } from "./read-ledger.ts";
-import { forgetAnswers, readAnswer, readPauses, readSecret, readSessions } from "./registers.ts";
+import { forgetAnswers, readAnswer, readDoneKeys, readPauses, readSecret, readSessions } from "./registers.ts";
 import { type Counted, refuseMissing, sealTable } from "./seals.ts";
 import { type Sheet, sheetOf } from "./sheet.ts";
 import { prepareForgetting } from "./statements.ts";
@@ -219,6 +219,12 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
       return reading(() => {
         mustBeWhole("answer");
         return readAnswer(source, key);
+      });
+    },
+    async doneWith(keys) {
+      return reading(() => {
+        mustBeWhole("done_key");
+        return readDoneKeys(source, keys);
       });
     },
     async forget(before) {

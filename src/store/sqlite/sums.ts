@@ -23,6 +23,7 @@ const SEEDS = {
   session: 0x6a09e6,
   pause: 0x4cf5ad,
   answer: 0x2743d1,
+  done_key: 0x7a3b95,
   seal: 0x19660d,
   forgotten: 0x3d4d51,
 } as const;

@@ -1,7 +1,7 @@
 /** How an attempt ended. */
 import { type FAILURE_KINDS, TIMEOUT_LIMITS } from "../../domain/outcome.ts";
 import { type Infer, integer, nullable, oneOf } from "../../std/schema.ts";
-import type { Fields } from "../../std/schema-maps.ts";
+import { type Fields, object } from "../../std/schema-maps.ts";
 import { tagged } from "../../std/schema-tagged.ts";
 import { count, words } from "./words.ts";
 
@@ -13,7 +13,13 @@ const ended = {
 } as const;
 
 const KINDS = {
-  success: { ...ended, summary: words().optional().describe("What its worker says came of it.") },
+  success: {
+    ...ended,
+    summary: words().optional().describe("What its worker says came of it."),
+    taken_from: object({ run: words(), task: words() })
+      .describe("The task with the same idempotency key that did the work.")
+      .optional(),
+  },
   exit: { ...ended, code: integer() },
   signal: { ...ended, signal: words(), limit: oneOf(["memory"]).optional() },
   timeout: { ...ended, limit: oneOf(TIMEOUT_LIMITS) },
@@ -27,6 +33,7 @@ const KINDS = {
   cancelled: ended,
   verify: { ...ended, code: nullable(integer()) },
   budget: ended,
+  shortage: ended,
 } as const satisfies Readonly<Record<"success" | (typeof FAILURE_KINDS)[number], Fields>>;
 
 export const OUTCOME = tagged("kind", KINDS);

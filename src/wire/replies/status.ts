@@ -70,6 +70,9 @@ export const STATUS = object({
       outcome: OUTCOME,
     }),
   ),
+  taken: list(object({ task: words(), from: object({ run: words(), task: words() }) }))
+    .optional()
+    .describe("Tasks that took the result of another with the same idempotency key."),
   queue: object({ critical: count(), high: count(), normal: count(), low: count() }).describe(
     "Ready tasks by priority.",
   ),

@@ -46,6 +46,7 @@ const EVIDENCE_OF = {
     sessions: count().optional(),
   },
   offered: { session: words(), until: time() },
+  "same-key": { key: words(), run: words().describe("The run of the holder."), holder: GLIMPSE },
   hazard: {
     kind: oneOf(["write-write", "read-write", "write-read"]).describe("First what it wants to do, then the holder."),
     path: words(),
@@ -62,7 +63,7 @@ const EVIDENCE_OF = {
   "breaker-open": { provider: words(), failures: count(), until: time().optional() },
   "rate-limited": { rates: list(object(rate)), until: time() },
   resources: { short: list(object(shortage)), reserved_for: GLIMPSE.optional() },
-  capacity: { workers: count(), idle: count() },
+  capacity: { workers: count(), idle: count(), pool: words().optional() },
   parked: { why: oneOf(PARK_REASONS), since: time() },
 } as const satisfies Readonly<Record<WaitReason, Fields>>;
 

@@ -1,8 +1,9 @@
 /** One attempt from its first process to its last: command, leftovers, verify, masks, and then the report. */
-import type { Outcome, TimeoutLimit, Usage } from "../../../domain/outcome.ts";
+import type { Outcome, TimeoutLimit } from "../../../domain/outcome.ts";
 import type { Command } from "../../../domain/spec.ts";
 import type { ProcessIdentity, StopReason } from "../../../domain/task.ts";
 import type { Millis } from "../../../domain/time.ts";
+import type { Usage } from "../../../domain/usage.ts";
 import { ticks } from "../../../effects/ticks.ts";
 import { unreachable } from "../../../std/invariant.ts";
 import { ask, endProcesses, livingGroups, signal } from "../ending.ts";
@@ -272,9 +273,9 @@ export class LiveAttempt implements Sampled, LaunchWatch {
   #spent(): { durationMs: Millis; usage?: Usage } {
     const durationMs = Math.round(this.#endedAt - this.#startedAt) as Millis;
     if (this.#cpuMs === undefined && this.peakBytes === undefined) return { durationMs };
-    const usage = {
-      ...(this.#cpuMs !== undefined && { cpuMs: this.#cpuMs as Millis }),
-      ...(this.peakBytes !== undefined && { peakBytes: this.peakBytes }),
+    const usage: Usage = {
+      ...(this.#cpuMs !== undefined && { cpuMs: { amount: this.#cpuMs, source: "measured" } }),
+      ...(this.peakBytes !== undefined && { peakBytes: { amount: this.peakBytes, source: "sampled" } }),
     };
     return { durationMs, usage };
   }

@@ -2,22 +2,22 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 
-/** `spawn` does not heal by trying again; `lost` may: the machine was short of something. */
+/** `spawn` does not heal by trying again; the others may. */
 export interface LaunchFailure {
-  readonly kind: "spawn" | "lost";
+  readonly kind: "spawn" | "shortage" | "lost";
   readonly message: string;
 }
 
 const SHORTAGES = new Set(["EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "ENOSPC", "EDQUOT", "EIO"]);
 
 export const explainLog = (path: string, code: string): LaunchFailure => ({
-  kind: SHORTAGES.has(code) ? "lost" : "spawn",
+  kind: SHORTAGES.has(code) ? "shortage" : "spawn",
   message: `cannot open the log ${path}: ${code}`,
 });
 
 /** The kernel gives one code for a missing directory, command or interpreter; people need to know which. */
 export function explainStart(file: string, cwd: string, code: string, message?: string): LaunchFailure {
-  if (SHORTAGES.has(code)) return { kind: "lost", message: `cannot start ${file} now: ${code}` };
+  if (SHORTAGES.has(code)) return { kind: "shortage", message: `cannot start ${file} now: ${code}` };
   return { kind: "spawn", message: explainDirectory(cwd) ?? explainCommand(file, cwd, code, message) };
 }
 

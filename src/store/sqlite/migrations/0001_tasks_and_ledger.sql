@@ -73,7 +73,9 @@ create table task (
     when 'claimed'   then worker is not null and attempt > 0 and not_before is null
     when 'running'   then worker is not null and attempt > 0 and not_before is null
     when 'verifying' then worker is not null and attempt > 0 and not_before is null and detail is not null
-    when 'succeeded' then worker is null and attempt > 0 and not_before is null and detail is not null
+    -- One that took the result of another with the same idempotency key has made no attempt.
+    when 'succeeded' then worker is null and not_before is null and detail is not null
+      and (attempt > 0 or json_extract(detail, '$.outcome.takenFrom') is not null)
     when 'failed'    then worker is null and attempt > 0 and not_before is null and detail is not null
     when 'cancelled' then worker is null and not_before is null
     when 'skipped'   then worker is null and not_before is null and detail is not null
@@ -169,3 +171,10 @@ create table answer (
   sum  integer not null
 ) strict, without rowid;
 create index answer_at on answer (at);
+
+-- Which task has succeeded with an idempotency key, for as long as the store: tasks with the same key take its result.
+create table done_key (
+  key  text primary key,
+  body text not null,
+  sum  integer not null
+) strict, without rowid;

@@ -1,0 +1,155 @@
+/** Goes on with runs that another scheduler left: what still runs is taken over, and what is gone is queued again. */
+import type { Breakers } from "../decide/breakers.ts";
+import type { Pools } from "../decide/pools.ts";
+import { UserError } from "../domain/errors.ts";
+import type { Event } from "../domain/event.ts";
+import type { History } from "../domain/history.ts";
+import { isLocal } from "../domain/lease.ts";
+import type { Run, RunNo } from "../domain/run.ts";
+import { aheadOf, isHeld, isWorking, type Task } from "../domain/task.ts";
+import type { Instant } from "../domain/time.ts";
+import type { World } from "../domain/world.ts";
+import type { Clock } from "../effects/clock.ts";
+import { restoreRun } from "../store/rows.ts";
+import type { Store } from "../store/store.ts";
+import type { Histories } from "./histories.ts";
+import type { Keys } from "./keys.ts";
+import type { Turn } from "./turn.ts";
+import type { TurnRules } from "./turn-rules.ts";
+import type { Turns } from "./turns.ts";
+import type { Work } from "./work.ts";
+
+export interface RecoveryDeps extends Pick<Work, "leases" | "workers" | "verifier" | "stopper" | "lookout"> {
+  readonly store: Pick<Store, "load" | "events">;
+  readonly clock: Pick<Clock, "now">;
+  readonly world: World;
+  readonly pools: Pools;
+  readonly breakers: Pick<Breakers, "recall">;
+  readonly histories: Histories;
+  readonly keys: Pick<Keys, "admit" | "recall">;
+  readonly rules: Pick<TurnRules, "watch">;
+  readonly turns: Pick<Turns, "durably" | "take">;
+  /** Writes down that this scheduler goes on with the run. */
+  readonly reopen: (turn: Turn, run: Run) => void;
+}
+
+/** A run of another scheduler, and what of it is gone. */
+interface Taken {
+  readonly run: Run;
+  readonly history: History;
+  readonly lost: readonly Task[];
+}
+
+export class Recovery {
+  readonly #deps: RecoveryDeps;
+
+  constructor(deps: RecoveryDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes up the runs together: nothing is given out before it is known what each of them has out already. */
+  async takeUp(nos: readonly RunNo[]): Promise<readonly Run[]> {
+    const taken: Taken[] = [];
+    for (const no of nos) taken.push(await this.#takeUp(no));
+    await this.#recallBreakers(taken);
+    const { pools, rules, lookout, keys, turns, reopen } = this.#deps;
+    return turns.durably((turn) => {
+      // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
+      for (const { run, history } of taken) {
+        if (run.status.state !== "finished") reopen(turn, run);
+        setBack(turn, run);
+        pools.admit(run, history, turn.now);
+        keys.admit(run);
+        rules.watch(run);
+      }
+      for (const { run, lost } of taken) for (const task of lost) this.#loseAtRestart(turn, run, task);
+      // Sessions keep what they hold. While nobody listened they could not say that they live, so they have a whole span to.
+      lookout.forgive(turn);
+      return taken.map(({ run }) => run);
+    });
+  }
+
+  /** Puts the held tasks of a run that nobody goes on with back in its queue. To be called when nothing of them runs any more. */
+  async shelve(no: RunNo): Promise<void> {
+    const { world, turns } = this.#deps;
+    if (world.run(no) !== undefined) return;
+    const run = await this.#load(no);
+    const held = run?.tasks.filter((task) => isOurs(task) && isWorking(task.status)) ?? [];
+    if (run === undefined || held.length === 0) return;
+    world.runs.set(no, run);
+    await turns.durably((turn) => {
+      for (const task of held) this.#putBack(turn, run, task);
+    });
+    world.runs.delete(no);
+  }
+
+  async #takeUp(no: RunNo): Promise<Taken> {
+    const run = await this.#load(no);
+    if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run ${no}`);
+    const { histories, keys, world } = this.#deps;
+    const history = await histories.of(run.manifest.name);
+    await keys.recall(run.tasks.map(({ spec }) => spec));
+    world.runs.set(no, run);
+    const lost: Task[] = [];
+    for (const task of run.tasks.filter(isOurs)) if (!(await this.#adopt(run, task))) lost.push(task);
+    return { run, history, lost };
+  }
+
+  /** A service that was left alone is left alone still: how it went before is read from the ledger, in the order in which it went. */
+  async #recallBreakers(taken: readonly Taken[]): Promise<void> {
+    const { store, clock, breakers } = this.#deps;
+    const now = clock.now();
+    const told: { readonly run: Run; readonly event: Event }[] = [];
+    for (const { run } of taken) {
+      if (run.tasks.every(({ spec }) => spec.provider === undefined)) continue;
+      for (const event of await store.events({ run: run.no })) told.push({ run, event: past(event, now) });
+    }
+    told.sort((a, b) => a.event.seq - b.event.seq);
+    for (const { run, event } of told) breakers.recall(run, [event]);
+  }
+
+  async #load(no: RunNo): Promise<Run | undefined> {
+    const stored = await this.#deps.store.load(no);
+    return stored && restoreRun(stored.row, stored.specs, stored.tasks);
+  }
+
+  async #adopt(run: Run, task: Task): Promise<boolean> {
+    const { workers, stopper, turns } = this.#deps;
+    const process = "process" in task.status ? task.status.process : undefined;
+    const adopted = await workers.adopt(run, task, process);
+    const { status } = task;
+    const stopping = isHeld(status) ? status.stopping : undefined;
+    if (adopted && stopping !== undefined) turns.take((turn) => stopper.repeat(turn, task, stopping));
+    return adopted;
+  }
+
+  /** It was ended because something else is to run here: no fault of its own, and nothing that makes it suspicious. */
+  #putBack(turn: Turn, run: Run, task: Task): void {
+    if (isHeld(task.status) && task.status.stopping !== undefined) return this.#loseAtRestart(turn, run, task);
+    this.#deps.leases.release(turn, run, task, "another run was begun in its place");
+  }
+
+  /** Claimed but never started costs nothing; started and gone is a lost lease. */
+  #loseAtRestart(turn: Turn, run: Run, task: Task): void {
+    const { leases, verifier } = this.#deps;
+    const { status } = task;
+    if (status.state === "verifying") return verifier.lost(turn, run, task, status);
+    const neverStarted = status.state === "claimed" && status.stopping === undefined;
+    if (neverStarted) leases.release(turn, run, task, "the scheduler was restarted");
+    else leases.lose(turn, run, task, turn.now);
+  }
+}
+
+/** What happened happened before now, whatever a clock said that has been set back since. */
+const past = (event: Event, now: Instant): Event => (event.at > now ? { ...event, at: now } : event);
+
+/** The clock may be behind that of the scheduler before: nobody is to wait for as long, or to have as much more time. */
+function setBack({ journal, now }: Turn, run: Run): void {
+  for (const task of run.tasks) {
+    const by = aheadOf(task, now);
+    if (by > 0) journal.ofTask(run, task, { kind: "set_back", by }, now);
+  }
+}
+
+/** Held by a worker inside the scheduler before this one, which this one has to look after. What sessions hold is theirs. */
+const isOurs = ({ status }: Task): boolean => isHeld(status) && isLocal(status.lease);
