@@ -51,7 +51,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   cache: EFFECTFUL,
   engine: [...EFFECTFUL, "decide", ...CONTRACTS],
   wire: [...EFFECTFUL, ...CONTRACTS],
-  simulate: [...EFFECTFUL, "decide", "engine", "store/memory", ...CONTRACTS],
+  simulate: [...EFFECTFUL, "decide", "engine", "store", ...CONTRACTS],
   app: [...BELOW_APP, "engine", "wire", "simulate"],
   cli: [...SURFACE, "http", "mcp"],
   http: [...SURFACE, "effects"],

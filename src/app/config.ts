@@ -6,6 +6,8 @@ import { LADDER, STARVING_AGE } from "../decide/ladder.ts";
 import { LANE_POLICIES } from "../decide/lanes.ts";
 import { POLICIES } from "../decide/look-ahead.ts";
 import { PRESSURE_PRESETS, type PressurePreset } from "../decide/pressure.ts";
+import { STUCK_AFTER } from "../decide/timeouts.ts";
+import { SWEEP_LIMIT, SWEEP_REASON, WAKE_REASON } from "../domain/cycle.ts";
 import { UserError } from "../domain/errors.ts";
 import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
 import { DISPATCH_MODES } from "../domain/pool.ts";
@@ -114,6 +116,22 @@ export const SETTINGS = {
   wakeCooldown: duration()
     .default(seconds(60), "60s")
     .describe("How long a session is not woken again for the same task. 0s: no such time."),
+  wakeReason: string({ min: 1, max: 200 })
+    .default(WAKE_REASON)
+    .describe(
+      "What a session is told when it is woken: `why` of the wake, and `ROTA_WAKE_REASON` for the pool's command.",
+    ),
+  sweepLimit: integer({ min: 0, max: 1_000_000 })
+    .default(SWEEP_LIMIT)
+    .describe("How many leases that ran out one look of the wake scheduler deals with at most. 0: all."),
+  sweepReason: string({ min: 1, max: 200 })
+    .default(SWEEP_REASON)
+    .describe("What the ledger says of sessions and leases that such a look takes back."),
+  stuckAfter: duration(seconds(1))
+    .default(STUCK_AFTER, formatDuration(STUCK_AFTER))
+    .describe(
+      "How long the holder of a pool's task may say nothing before that is told; after three times as long it is stopped. A task's own `progress` goes first.",
+    ),
   starvingAge: duration()
     .default(STARVING_AGE, formatDuration(STARVING_AGE))
     .describe("How long a task waits for a session before anything is done about it."),

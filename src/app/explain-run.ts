@@ -21,15 +21,21 @@ export async function explainTask(reader: Reader, run: Run, task: Task): Promise
   const known = explain((await sceneOf(reader, run)).pools, run, task, reader.now(), context);
   const wishes = await keptWishes(reader, run, task);
   const explained = { ...known, ...(cancelled && { cancelled }), ...(wishes.length > 0 && { wishes }) };
-  if (explained.wait?.reason !== "capacity" || (await reader.scheduler()) !== undefined) return explained;
+  const idle = idleWait(explained.wait);
+  if (idle === undefined || (await reader.scheduler()) !== undefined) return explained;
   const gates = explained.gates.map((gate) =>
-    gate.gate === "workers" ? { ...gate, open: false, idle: 0, total: 0 } : gate,
+    gate.gate === "workers" ? ({ gate: "workers", open: false, idle: 0, total: 0 } as const) : gate,
   );
-  return { ...explained, wait: { ...explained.wait, ...NOBODY }, gates };
+  return { ...explained, wait: idle, gates };
 }
 
-/** What there was to give counts for nothing while nobody gives it out. */
-const NOBODY = { workers: 0, idle: 0 };
+/** What it waits for while nothing is given out, where that comes first. */
+function idleWait(wait: Wait | undefined): Wait | undefined {
+  if (wait?.reason !== "capacity" && wait?.reason !== "no-match") return undefined;
+  const { pool } = wait;
+  if (wait.reason === "no-match" && pool === undefined) return undefined;
+  return { reason: "capacity", workers: 0, idle: 0, ...(pool !== undefined && { pool }) };
+}
 
 /** A session, as far as a look at a run is concerned. */
 export interface SessionGlimpse {
@@ -59,7 +65,7 @@ export async function explainWaits(reader: Reader, run: Run): Promise<Waits> {
   const isScheduled = (await reader.scheduler()) !== undefined;
   const waitOf = (task: Task): Wait | undefined => {
     const wait = waits(task);
-    return wait?.reason === "capacity" && !isScheduled ? { ...wait, ...NOBODY } : wait;
+    return isScheduled ? wait : (idleWait(wait) ?? wait);
   };
   return { waitOf, resources, sessions: sessionGlimpses(world, pools) };
 }

@@ -123,6 +123,7 @@ export function engineOptions(config: Config): Omit<EngineOptions, "workers" | "
     grace,
     leaseTtl,
     heartbeat,
+    stuckAfter: config.stuckAfter,
     priorities,
     policy,
     ack: config.ackTimeout,

@@ -55,6 +55,7 @@ const DURATIONS: Readonly<Record<DurationSetting, true>> = {
   wakeInterval: true,
   wakeCooldown: true,
   starvingAge: true,
+  stuckAfter: true,
 };
 
 /** As one would write it in the file. */

@@ -16,6 +16,6 @@ export const run: Run = async (input, context) => {
   );
   const what = scopeWords(request);
   if (!answer) throw new UserError("NOT_PAUSED", `There is no pause of ${what}`);
-  say<"resume">(input, context, { resumed: true, scheduler }, () => sentence(`Let go: ${what}.`));
+  say<"resume">(input, context, { resumed: true, scheduler }, () => sentence(`Resumed ${what}.`));
   return 0;
 };

@@ -20,6 +20,7 @@ export const run: Run = async (input, context) =>
 async function campaign(input: Input, context: Context): Promise<number> {
   const { terminal, cwd } = context;
   const { soak } = await import("../app/soak/soak.ts");
+  const { readStore } = await import("../app/soak/limits.ts");
   const within = millis((input.count("minutes") ?? MINUTES) * 60_000);
   const firstSeed = input.count("seed") ?? 1;
   const isShown = terminal.interactive && !input.flag("json");
@@ -27,6 +28,7 @@ async function campaign(input: Input, context: Context): Promise<number> {
     firstSeed,
     within,
     seeds: input.count("seeds"),
+    store: readStore(input.text("store")),
     ...(input.flag("real") && { real: { program: ownProgram(), env: context.env } }),
     signal: terminal.gone,
     progress: (seeds, failures) => {
@@ -57,6 +59,7 @@ async function replayOne(input: Input, { terminal }: Context): Promise<number> {
   const { replay } = await import("../app/soak/soak.ts");
   const { readLimits } = await import("../app/soak/limits.ts");
   const limits = readLimits({
+    store: input.text("store"),
     tasks: input.count("tasks"),
     plans: input.count("plans"),
     sessions: input.count("sessions"),

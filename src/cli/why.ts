@@ -1,6 +1,7 @@
 /** `rota why TASK`: what it waits for, with the numbers, or how it ended. */
 import { explainTask } from "../app/explain-run.ts";
-import { findRun, isNewest, loadRun, mustFindTask, openReader } from "../app/reader.ts";
+import { findRun, isNewest, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
+import type { Explanation } from "../domain/explanation.ts";
 import { leavesLog } from "../views/own-log.ts";
 import { whyJson, whyText } from "../views/why.ts";
 import type { Run } from "./command.ts";
@@ -14,7 +15,7 @@ export const run: Run = async (input, context) => {
   const notice = await sayUnrecovered(reader, input, context);
   const found = await loadRun(reader, await findRun(reader, input.text("run")));
   const task = mustFindTask(found, input.arguments[0] as string);
-  const explanation = await explainTask(reader, found, task);
+  const explanation = await withClaims(await explainTask(reader, found, task), reader);
   if (input.flag("json")) terminal.out(`${JSON.stringify({ ...whyJson(explanation), ...notice })}\n`);
   else {
     const newest = await isNewest(reader, found);
@@ -29,3 +30,18 @@ export const run: Run = async (input, context) => {
   }
   return 0;
 };
+
+/** Who waits in a claim only the scheduler knows. Where it does not answer, that stays open. */
+async function withClaims(explanation: Explanation, reader: Reader): Promise<Explanation> {
+  const { pool } = explanation;
+  if (pool === undefined || pool.sessions.length === 0 || (await reader.scheduler()) === undefined) return explanation;
+  const { connect } = await import("../wire/client.ts");
+  await using client = connect({ state: reader.state.root });
+  const known = new Map((await client.sessions().catch(() => [])).map((each) => [each.session, each]));
+  const sessions = pool.sessions.map((each) => {
+    const claiming = known.get(each.session)?.claiming;
+    return claiming === undefined ? each : { ...each, claiming };
+  });
+  const mode = pool.sessions.map(({ session }) => known.get(session)?.mode).find((each) => each !== undefined);
+  return { ...explanation, pool: { ...pool, sessions, ...(mode && { mode }) } };
+}

@@ -6,6 +6,7 @@ import type { Excess, RateShortage, Shortage, Wait } from "../domain/explanation
 import type { WorkerId } from "../domain/ids.ts";
 import { isGateClosed } from "../domain/needs.ts";
 import type { Outcome } from "../domain/outcome.ts";
+import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import type { Session } from "../domain/session.ts";
 import { poolOf } from "../domain/spec.ts";
@@ -32,6 +33,10 @@ export interface ExplainContext {
   readonly paused?: Asked;
   /** How the task's last attempt ended, from the ledger. */
   readonly lastOutcome?: Outcome;
+  /** Sessions whose claim waits to be answered. */
+  readonly claiming?: ReadonlySet<WorkerId>;
+  /** Who begins in the pool of the task. */
+  readonly modeOf?: (pool: string) => DispatchMode;
 }
 
 /** Where to ask about a task: the dispatcher of its pool. A dispatcher on its own answers for all. */
@@ -254,7 +259,9 @@ function shortOf(question: Question, shape: Shape): readonly Wait[] {
     }));
     return [{ reason: "resources", short, reservedFor: glimpse(reserved) }];
   }
-  if (sessions !== undefined) return [{ reason: "capacity", workers: sessions.length, idle }];
+  if (sessions !== undefined) {
+    return [{ reason: "capacity", workers: sessions.length, idle, pool: poolOf(question.task.spec) }];
+  }
   const workers = worker === undefined ? spots.reduce((sum, { node }) => sum + node.workers.size, 0) : 1;
   return [{ reason: "capacity", workers, idle }];
 }

@@ -1,7 +1,9 @@
 /** Says why a task is not running, by asking what the dispatcher asks and in the same order. */
-import type { Blocker, Explanation, Gate, TaskGlimpse, Wait, WaitReason } from "../domain/explanation.ts";
+import type { Blocker, Explanation, Gate, PoolThere, TaskGlimpse, Wait, WaitReason } from "../domain/explanation.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import { type Run, remaining, taskOf } from "../domain/run.ts";
+import type { Session } from "../domain/session.ts";
+import { poolOf } from "../domain/spec.ts";
 import { isHeld, type Status, type Task } from "../domain/task.ts";
 import { type Instant, later, millis } from "../domain/time.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -10,6 +12,8 @@ import { expectations } from "./expectations.ts";
 import { glimpse, LISTED_MAX, sinceOf, some } from "./glimpse.ts";
 import { rootOf, rootsOf, unmetNeeds } from "./needs.ts";
 import { fits, freeAt } from "./room.ts";
+import { misfitOf } from "./roster.ts";
+import type { Shape } from "./shapes.ts";
 import { expectedUnblock } from "./unblock.ts";
 
 /** Everything there is to know about one task. Walks over the run, so it is for one question, not for every task. */
@@ -38,6 +42,7 @@ export function explain(lines: Lines, run: Run, task: Task, now: Instant, contex
     ...(wait !== undefined && { wait }),
     ...(wait?.reason === "needs" && { roots: some(rootsOf(run, task), (no) => glimpse(taskOf(run, no))) }),
     ...(unblock !== undefined && { unblock }),
+    ...(wait !== undefined && isForSession(wait) && { pool: poolOfTask(dispatcher, task, context) }),
     ...(status.state === "ready" && status.notBefore <= now && { position: positionOf(dispatcher, run, task, now) }),
     ...endOf(run, status),
     ...(isHeld(status) && {
@@ -63,15 +68,56 @@ export function waitsOf(
   context: ExplainContext = {},
 ): (task: Task) => Wait | undefined {
   const judged = judge(lines, now, context);
-  return (task) => waitFrom(judged(run, task), lines.of(task));
+  const crews = new Map<Shape, Wait>();
+  return (task) => waitFrom(judged(run, task), () => turnOf(lines.of(task), run, task, crews));
 }
 
-/** What may go is about to: it waits only for its turn. */
-function waitFrom(eligibility: Eligibility, { workers, idle }: Dispatcher): Wait | undefined {
-  if (eligibility.ok) return { reason: "capacity", workers, idle };
+function waitFrom(eligibility: Eligibility, turn: () => Wait): Wait | undefined {
+  if (eligibility.ok) return turn();
   const [first] = eligibility.reasons;
   return first.reason === "state" ? undefined : first;
 }
+
+/** What may go waits only for its turn, or for one of its sessions to claim it. */
+function turnOf(dispatcher: Dispatcher, run: Run, task: Task, crews: Map<Shape, Wait>): Wait {
+  const { roster, workers, idle } = dispatcher;
+  if (roster === undefined) return { reason: "capacity", workers, idle };
+  const shape = dispatcher.shapeOf(run, task);
+  const known = crews.get(shape);
+  if (known !== undefined) return known;
+  const suited = [...roster.suited(task.spec)];
+  const free = suited.filter((session) => stateOf(session, dispatcher) === "idle").length;
+  const wait: Wait = { reason: "capacity", workers: suited.length, idle: free, pool: poolOf(task.spec) };
+  crews.set(shape, wait);
+  return wait;
+}
+
+const isForSession = (wait: Wait): boolean =>
+  (wait.reason === "capacity" || wait.reason === "no-match") && wait.pool !== undefined;
+
+function poolOfTask(dispatcher: Dispatcher, { spec }: Task, { claiming, modeOf }: ExplainContext): PoolThere {
+  const { requires, workspace, channel, session } = spec;
+  const name = poolOf(spec);
+  const sessions = Array.from(dispatcher.roster?.values() ?? [], (each) => ({
+    session: each.profile.id,
+    state: stateOf(each, dispatcher),
+    suits: misfitOf(each.profile, spec) === undefined,
+    ...(claiming && { claiming: claiming.has(each.profile.id) }),
+  }));
+  return {
+    name,
+    ...(modeOf && { mode: modeOf(name) }),
+    requires,
+    ...(workspace !== undefined && { workspace }),
+    ...(channel !== undefined && { channel }),
+    ...(session !== undefined && { session }),
+    sessions: sessions.sort((a, b) => Number(b.suits) - Number(a.suits)),
+  };
+}
+
+/** Who holds as much as it can is busy, whatever it said last. */
+const stateOf = ({ profile, state }: Session, dispatcher: Dispatcher): Session["state"] =>
+  state === "idle" && !dispatcher.isIdle(profile.id) ? "busy" : state;
 
 /** For every task that remains, what holds it back: the report of a run that cannot go on by itself. */
 export function blockers(lines: Lines, run: Run, now: Instant, context: ExplainContext = {}): readonly Blocker[] {
@@ -99,14 +145,16 @@ function gatesOf(dispatcher: Dispatcher, run: Run, task: Task, now: Instant, con
     ...serviceGate(dispatcher, run, task, isOpen),
     ...workGates(dispatcher, run, task, now),
     ...reservationGate(dispatcher, task, reasons, now),
-    {
-      gate: "workers",
-      open: dispatcher.idle > 0,
-      idle: dispatcher.idle,
-      total: dispatcher.workers,
-      ...(task.spec.pool !== undefined && { pool: task.spec.pool }),
-    },
+    workersGate(dispatcher, task),
   ];
+}
+
+/** Of a pool's sessions only those count as idle that may take the task. */
+function workersGate(dispatcher: Dispatcher, { spec }: Task): Gate {
+  const { roster, workers, idle } = dispatcher;
+  if (roster === undefined) return { gate: "workers", open: idle > 0, idle, total: workers };
+  const free = [...roster.suited(spec)].filter((session) => stateOf(session, dispatcher) === "idle").length;
+  return { gate: "workers", open: free > 0, idle: free, total: roster.size, pool: poolOf(spec) };
 }
 
 function ownGates(

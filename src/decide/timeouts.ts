@@ -1,7 +1,7 @@
 /** How long an attempt may take, be silent, or go without a heartbeat, and what happens then. */
 import { isExpired } from "../domain/lease.ts";
 import { isHeld, type Running, type Status, type StopReason, type Task, type Verifying } from "../domain/task.ts";
-import { earliest, type Instant, later, type Millis, millis, seconds } from "../domain/time.ts";
+import { earliest, type Instant, later, type Millis, millis, minutes } from "../domain/time.ts";
 
 /** What an attempt's time has come for. */
 export type Overdue =
@@ -21,24 +21,35 @@ export interface LifeSigns {
 }
 
 /** The earliest moment at which this held task has to be looked at. Time-outs are multiplied by `patience`. */
-export function nextDeadline(task: Task, signs: LifeSigns | undefined, patience = 1): Instant | undefined {
+export function nextDeadline(
+  task: Task,
+  signs: LifeSigns | undefined,
+  patience = 1,
+  stuckAfter = STUCK_AFTER,
+): Instant | undefined {
   const { status } = task;
   if (!isHeld(status)) return undefined;
   // One past the deadline: a lease holds up to and including it.
   const expiry = later(status.lease.deadline, millis(1));
   if (!hasBegun(status)) return expiry;
-  return earliest(expiry, nextLimit(task, signs, patience)?.at, nextSilence(task, signs)?.at);
+  return earliest(expiry, nextLimit(task, signs, patience)?.at, nextSilence(task, signs, stuckAfter)?.at);
 }
 
 /** What must happen to the held task now, if anything. */
-export function overdue(task: Task, signs: LifeSigns | undefined, now: Instant, patience = 1): Overdue | undefined {
+export function overdue(
+  task: Task,
+  signs: LifeSigns | undefined,
+  now: Instant,
+  patience = 1,
+  stuckAfter = STUCK_AFTER,
+): Overdue | undefined {
   const { status } = task;
   if (!isHeld(status)) return undefined;
   if (isExpired(status.lease, now)) return { kind: "expired" };
   if (!hasBegun(status)) return undefined;
   const limit = nextLimit(task, signs, patience);
   if (limit !== undefined && limit.at <= now) return { kind: "stop", reason: { kind: "timeout", limit: limit.limit } };
-  const silence = nextSilence(task, signs);
+  const silence = nextSilence(task, signs, stuckAfter);
   if (silence === undefined || silence.at > now) return undefined;
   if (silence.reclaims) return { kind: "stop", reason: { kind: "timeout", limit: "progress" } };
   return { kind: "silent", for: millis(now - silence.since) };
@@ -49,7 +60,7 @@ const hasBegun = (status: Status): status is Running | Verifying =>
   status.state === "running" || (status.state === "verifying" && status.begun === true);
 
 /** How long an agent may say nothing before that is told, unless the plan says otherwise. */
-const AGENT_SILENCE = seconds(300);
+export const STUCK_AFTER = minutes(5);
 /** An agent that goes on saying nothing for so many times as long is not waited for: a quiet compiler works, a quiet agent is stuck. */
 const RECLAIM_AFTER = 3;
 
@@ -57,8 +68,9 @@ const RECLAIM_AFTER = 3;
 function nextSilence(
   { spec, status }: Task,
   signs: LifeSigns | undefined,
+  stuckAfter: Millis,
 ): { readonly at: Instant; readonly since: Instant; readonly reclaims: boolean } | undefined {
-  const span = spec.progress ?? (spec.pool === undefined ? undefined : AGENT_SILENCE);
+  const span = spec.progress ?? (spec.pool === undefined ? undefined : stuckAfter);
   if (span === undefined || signs === undefined || status.state !== "running" || status.stopping !== undefined)
     return undefined;
   const { silenceReported } = signs;

@@ -35,7 +35,9 @@ export function expectedUnblock(
     case "resources":
       return endOfShortage(dispatcher, run, task, now);
     case "capacity":
-      return wait.idle > 0 ? { at: now, from: "estimate" } : soonest(endsOf(dispatcher, now));
+      if (wait.idle === 0) return soonest(endsOf(dispatcher, now));
+      // When an idle session will claim it is for that session to say.
+      return wait.pool === undefined ? { at: now, from: "estimate" } : undefined;
     case "rate-limited":
       return { at: wait.until, from: "rate" };
     case "breaker-open":

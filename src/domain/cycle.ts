@@ -1,6 +1,11 @@
 /** What the scheduler of pulling pools says of itself. */
 import type { Instant } from "./time.ts";
 
+/** How many leases that ran out one cycle deals with, and what it says of them and to whom it wakes, unless it is told otherwise. */
+export const SWEEP_LIMIT = 100;
+export const SWEEP_REASON = "it was not heard of any more";
+export const WAKE_REASON = "a task waits that this session can claim";
+
 /** What one cycle saw and did. Tasks are named `run/task`. */
 export interface CycleReport {
   readonly at: Instant;
@@ -11,12 +16,22 @@ export interface CycleReport {
   readonly recovered: readonly string[];
   readonly woken: readonly { readonly task: string; readonly session: string }[];
   readonly wakeFailures: number;
+  /** Tasks for which no session could come, whoever is idle. */
   readonly noMatch: readonly string[];
+  /** Tasks that nobody may claim now: they are on hold, or back off. */
+  readonly unclaimable: number;
+  /** Tasks for which nobody was woken, because every idle session that could come was woken for them a moment ago. */
+  readonly recentlyNotified: number;
+  /** Tasks for which every session that could come is busy. */
   readonly capacity: number;
+  /** Of those recently notified, the ones that have waited for too long. */
   readonly cooling: number;
   readonly starved: readonly string[];
   readonly spawned: readonly string[];
   readonly parked: readonly string[];
+  /** What went wrong with leases that ran out, and with waking; then everything else. */
+  readonly recoveryErrors: readonly string[];
+  readonly wakeErrors: readonly string[];
   readonly errors: readonly string[];
 }
 
@@ -25,12 +40,19 @@ export interface CycleTally {
   readonly cycles: number;
   readonly rebuilds: number;
   readonly recovered: number;
+  readonly recoveryErrors: number;
   readonly wakes: number;
   readonly wakeFailures: number;
   readonly noMatch: number;
+  readonly unclaimable: number;
+  readonly recentlyNotified: number;
   readonly starved: number;
   readonly spawned: number;
   readonly parked: number;
   readonly lastCycleAt?: Instant;
+  readonly lastRebuildAt?: Instant;
+  readonly lastRecoveryError?: string;
+  readonly lastWakeError?: string;
+  /** The last one of any kind. */
   readonly lastError?: string;
 }

@@ -150,6 +150,8 @@ export interface TaskExpired extends OfTask {
   readonly notBefore: Instant;
   /** What is known of how it was lost. */
   readonly outcome?: Outcome;
+  /** Why the sweep took it back. */
+  readonly why?: string;
 }
 /** The holder handed the task back, or never took it up. */
 export interface TaskReleased extends OfTask, FromCall {

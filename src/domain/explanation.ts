@@ -1,6 +1,8 @@
 /** Why a task is not running: what the dispatcher knows about it, as plain values that views can show. */
 import type { RunId, TaskId, WorkerId } from "./ids.ts";
 import type { Outcome } from "./outcome.ts";
+import type { DispatchMode } from "./pool.ts";
+import type { SessionState } from "./session.ts";
 import type { Priority } from "./spec.ts";
 import type { Asked, FailReason, ParkReason, StopReason, TaskState } from "./task.ts";
 import type { Instant, Millis } from "./time.ts";
@@ -118,8 +120,11 @@ export type Wait =
       /** There is enough, but it is kept for a task that was passed over for too long. */
       readonly reservedFor?: TaskGlimpse;
     }
-  /** With idle workers it is about to be claimed. With no workers at all, nobody schedules this run. */
-  | { readonly reason: "capacity"; readonly workers: number; readonly idle: number }
+  /**
+   * With idle workers it is about to be claimed. With no workers at all, no scheduler has this run. For work of a pool the workers are the
+   * sessions that may take it, and an idle one takes it only when it claims.
+   */
+  | { readonly reason: "capacity"; readonly workers: number; readonly idle: number; readonly pool?: string }
   | { readonly reason: "parked"; readonly why: ParkReason; readonly since: Instant };
 
 /** One thing that must be so before the task may start, with the numbers it is judged by. */
@@ -204,6 +209,31 @@ export interface Holding {
   readonly stopping?: StopReason;
 }
 
+/** A session of the pool that a task is for. */
+export interface SessionThere {
+  readonly session: WorkerId;
+  /** `busy` also when it holds as much as it can. */
+  readonly state: SessionState;
+  /** Whether the task is one that it may take. */
+  readonly suits: boolean;
+  /** Whether a claim of it waits to be answered; absent where that is not known. */
+  readonly claiming?: boolean;
+}
+
+/** The pool that a task is for: what the task asks of a session, and which sessions there are. */
+export interface PoolThere {
+  readonly name: string;
+  /** Absent where that is not known. */
+  readonly mode?: DispatchMode;
+  readonly requires: readonly string[];
+  readonly workspace?: string;
+  readonly channel?: string;
+  /** The only session that may take it. */
+  readonly session?: string;
+  /** Those that may take it first. */
+  readonly sessions: readonly SessionThere[];
+}
+
 /** What a person asked for while no scheduler was there: the next one that goes on with the run does it. */
 export interface KeptWish {
   readonly kind: "cancel" | "approve" | "requeue";
@@ -234,6 +264,8 @@ export interface Explanation {
   /** For what waits for other tasks: those of them, near or far, that wait for no other. */
   readonly roots?: Some<TaskGlimpse>;
   readonly gates: readonly Gate[];
+  /** For what waits for a session of a pool. */
+  readonly pool?: PoolThere;
   /** What was asked for and has not been done yet. */
   readonly wishes?: readonly KeptWish[];
   readonly unblock?: Unblock;

@@ -10,14 +10,18 @@ export interface Plan {
   readonly targets: WakeTarget[];
   readonly spawns: Pending[];
   readonly noMatch: string[];
+  unclaimable: number;
+  recentlyNotified: number;
   capacity: number;
   cooling: number;
   readonly starved: string[];
   readonly parked: string[];
-  readonly errors: string[];
+  readonly recoveryErrors: string[];
+  readonly wakeErrors: string[];
+  readonly otherErrors: string[];
 }
 
-export const newPlan = (turn: CycleTurn, recovered: readonly string[], errors: string[]): Plan => ({
+export const newPlan = (turn: CycleTurn, recovered: readonly string[], recoveryErrors: string[]): Plan => ({
   now: turn.now,
   paused: turn.paused,
   counts: { pending: turn.pendingCount(), active: turn.active(), sessions: turn.sessions() },
@@ -25,15 +29,20 @@ export const newPlan = (turn: CycleTurn, recovered: readonly string[], errors: s
   targets: [],
   spawns: [],
   noMatch: [],
+  unclaimable: 0,
+  recentlyNotified: 0,
   capacity: 0,
   cooling: 0,
   starved: [],
   parked: [],
-  errors,
+  recoveryErrors,
+  wakeErrors: [],
+  otherErrors: [],
 });
 
 export function resultOf(plan: Plan, wakeFailures: number, spawned: readonly string[]): CycleResult {
-  const { now, paused, counts, recovered, targets, noMatch, capacity, cooling, starved, parked, errors } = plan;
+  const { now, paused, counts, recovered, targets, noMatch, unclaimable, recentlyNotified, capacity, cooling } = plan;
+  const { starved, parked, recoveryErrors, wakeErrors, otherErrors } = plan;
   const woken = targets.map((target) => ({ task: nameOf(target), session: target.session as string }));
   return {
     at: now,
@@ -43,11 +52,15 @@ export function resultOf(plan: Plan, wakeFailures: number, spawned: readonly str
     woken,
     wakeFailures,
     noMatch,
+    unclaimable,
+    recentlyNotified,
     capacity,
     cooling,
     starved,
     spawned,
     parked,
-    errors,
+    recoveryErrors,
+    wakeErrors,
+    errors: [...recoveryErrors, ...wakeErrors, ...otherErrors],
   };
 }

@@ -28,7 +28,7 @@ export interface CycleTurn {
   readonly now: Instant;
   readonly paused: boolean;
   /** Deals with leases that have run out, and with sessions that were not heard of. */
-  sweep(limit: number): readonly string[];
+  sweep(limit: number, why: string): readonly string[];
   /** Tasks that wait for sessions, on hold or not. */
   pending(): readonly Pending[];
   pendingCount(): number;
@@ -56,6 +56,8 @@ export interface WakeTarget {
   readonly task: Task;
   readonly until: Instant;
   readonly reason: "offered" | "fan-out";
+  /** In words, for whoever is woken. */
+  readonly why: string;
 }
 /** Gets all targets in one call, and gives one error, or none, for each. */
 export interface Waker {

@@ -20,7 +20,7 @@ export interface CycleView {
   /** Whether the pool's sessions are woken at all. */
   readonly wakes: (pool: string) => boolean;
   /** Deals with what has run out by now, and names it. */
-  readonly sweep: (turn: Turn, limit: number) => readonly string[];
+  readonly sweep: (turn: Turn, limit: number, why: string) => readonly string[];
   /** Whether there is a way to reach the session. */
   readonly reaches: (session: Session) => boolean;
 }
@@ -48,9 +48,9 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
   return {
     now,
     paused: world.pauses.has("scheduler"),
-    sweep: (limit) => {
-      for (const session of roll.silent(now)) roll.leave(turn, session.profile.id, "it was not heard of any more");
-      return view.sweep(turn, limit);
+    sweep: (limit, why) => {
+      for (const session of roll.silent(now)) roll.leave(turn, session.profile.id, why);
+      return view.sweep(turn, limit, why);
     },
     pending: () =>
       lines().flatMap(([pool, line]) =>

@@ -52,11 +52,15 @@ describe("a cycle", () => {
       woken: [{ task: "run-1/a", session: "s2" }],
       wakeFailures: 0,
       noMatch: ["run-1/b"],
+      unclaimable: 0,
+      recentlyNotified: 0,
       capacity: 1,
       cooling: 0,
       starved: [],
       spawned: [],
       parked: [],
+      recoveryErrors: [],
+      wakeErrors: [],
       errors: [],
     });
   });
@@ -119,7 +123,9 @@ describe("a cycle", () => {
     const bell = new Bell();
     const cycle = new Cycle({ clock, durably: async (change) => change(turn), waker: bell, spawn: bell.spawn });
     expect(await cycle.runOnce()).toMatchObject({ recovered: [], pending: 7, errors: ["sweep: the disk is slow"] });
-    expect(cycle.stats()).toMatchObject({ cycles: 1, lastError: "sweep: the disk is slow" });
+    const said = "sweep: the disk is slow";
+    expect(cycle.stats()).toMatchObject({ cycles: 1, recoveryErrors: 1, lastRecoveryError: said, lastError: said });
+    expect(cycle.stats()).not.toHaveProperty("lastWakeError");
   });
 
   test("wakes each session once, each for a task of its own, all in one call", async () => {
@@ -241,7 +247,8 @@ describe("a wake that fails", () => {
     });
     expect(find(run, "a")).not.toHaveProperty("offer");
     expect(find(run, "a")).not.toHaveProperty("ignored");
-    expect(cycle.stats()).toMatchObject({ wakes: 1, wakeFailures: 1, lastError: "s1: no line" });
+    expect(cycle.stats()).toMatchObject({ wakes: 1, wakeFailures: 1, lastWakeError: "s1: no line" });
+    expect(cycle.stats()).not.toHaveProperty("lastRecoveryError");
     bell.answer = async (targets) => targets.map(() => undefined);
     bell.heard();
     await once();
@@ -318,7 +325,7 @@ describe("after a wake", () => {
     });
     expect(await rig.kinds()).toEqual(before);
     expect(find(run, "b").offer?.session).toBe("s2");
-    expect(cycle.stats().rebuilds).toBe(1);
+    expect(cycle.stats()).toMatchObject({ rebuilds: 1, lastRebuildAt: rig.clock.now() });
     await rig.clock.advance(30_001);
     bell.heard();
     await once();

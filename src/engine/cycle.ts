@@ -3,18 +3,10 @@
  * port nor anything it imports has a way to.
  */
 import { climb, LADDER, type LadderLimits, monotonic, STARVING_AGE } from "../decide/ladder.ts";
+import { SWEEP_LIMIT, SWEEP_REASON, WAKE_REASON } from "../domain/cycle.ts";
 import { UserError } from "../domain/errors.ts";
 import type { OfferEnd } from "../domain/event.ts";
-import {
-  between,
-  earliest,
-  formatDuration,
-  type Instant,
-  later,
-  type Millis,
-  millis,
-  seconds,
-} from "../domain/time.ts";
+import { between, earliest, formatDuration, later, type Millis, millis, seconds } from "../domain/time.ts";
 import type { Clock, Timer } from "../effects/clock.ts";
 import { InvariantError } from "../std/invariant.ts";
 import { Cooldowns } from "./cooldowns.ts";
@@ -29,6 +21,7 @@ import {
   type Waker,
   type WakeTarget,
 } from "./cycle-port.ts";
+import { Tally } from "./cycle-tally.ts";
 
 export interface CycleDeps {
   readonly clock: Clock;
@@ -47,6 +40,10 @@ export interface CycleOptions {
   readonly cooldown?: Millis;
   /** How many leases that ran out are dealt with at once. 0: all. */
   readonly sweepLimit?: number;
+  /** What the ledger says of what the sweep took back. */
+  readonly sweepReason?: string;
+  /** What a session is told when it is woken. */
+  readonly wakeReason?: string;
   /** How long a task is kept for the session that was woken for it. */
   readonly offer?: Millis;
   readonly starvingAge?: Millis;
@@ -56,7 +53,6 @@ export interface CycleOptions {
 const INTERVAL = seconds(15);
 const COOLDOWN = seconds(60);
 const OFFER = seconds(30);
-const SWEEP_LIMIT = 100;
 /** How many are woken for one task that nobody comes for. */
 const FAN_OUT_MAX = 8;
 /** How many workers are asked for in one cycle. Who is not among them asks in the next. */
@@ -67,22 +63,12 @@ export class Cycle {
   readonly #interval: Millis;
   readonly #offer: Millis;
   readonly #sweepLimit: number;
+  readonly #sweepReason: string;
+  readonly #wakeReason: string;
   readonly #age: Millis;
   readonly #ladder: LadderLimits;
   readonly #cooldowns: Cooldowns;
-  #stats = {
-    cycles: 0,
-    rebuilds: 0,
-    recovered: 0,
-    wakes: 0,
-    wakeFailures: 0,
-    noMatch: 0,
-    starved: 0,
-    spawned: 0,
-    parked: 0,
-  };
-  #lastCycleAt: Instant | undefined;
-  #lastError: string | undefined;
+  readonly #tally = new Tally();
   #timer: Timer | undefined;
   /** Rings when the first offer that is out has come to nothing. */
   #offerTimer: Timer | undefined;
@@ -92,11 +78,14 @@ export class Cycle {
 
   constructor(deps: CycleDeps) {
     const { interval, cooldown, offer, sweepLimit, starvingAge, ladder } = deps.options ?? {};
+    const { sweepReason = "", wakeReason = "" } = deps.options ?? {};
     this.#deps = deps;
     this.#interval = interval !== undefined && interval > 0 ? interval : INTERVAL;
     this.#cooldowns = new Cooldowns(cooldown !== undefined && cooldown >= 0 ? cooldown : COOLDOWN);
     this.#offer = offer !== undefined && offer > 0 ? offer : OFFER;
     this.#sweepLimit = sweepLimit !== undefined && sweepLimit >= 0 ? sweepLimit : SWEEP_LIMIT;
+    this.#sweepReason = sweepReason.trim() === "" ? SWEEP_REASON : sweepReason;
+    this.#wakeReason = wakeReason.trim() === "" ? WAKE_REASON : wakeReason;
     this.#age = starvingAge ?? STARVING_AGE;
     this.#ladder = monotonic({ ...LADDER, ...ladder });
   }
@@ -126,16 +115,12 @@ export class Cycle {
       at: turn.now,
     }));
     const clearedWakes = this.#cooldowns.clear();
-    this.#stats.rebuilds++;
+    this.#tally.rebuilt(rebuilt.at);
     return { ...rebuilt, clearedWakes };
   }
 
   stats(): CycleStats {
-    return {
-      ...this.#stats,
-      ...(this.#lastCycleAt !== undefined && { lastCycleAt: this.#lastCycleAt }),
-      ...(this.#lastError !== undefined && { lastError: this.#lastError }),
-    };
+    return this.#tally.now;
   }
 
   /** Harmless when it has begun already; refused once it has ended. The first cycle comes after one interval. */
@@ -182,7 +167,7 @@ export class Cycle {
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
     const next = this.#running.then(run, run);
     this.#running = next.catch((error: unknown) => {
-      this.#lastError = String(error);
+      this.#tally.failed(error);
     });
     return next;
   }
@@ -192,7 +177,7 @@ export class Cycle {
     const failures = await this.#wake(plan);
     const spawned = await this.#spawn(plan);
     const result = resultOf(plan, failures, spawned);
-    this.#count(result, withLadder);
+    this.#tally.add(result, withLadder);
     return result;
   }
 
@@ -210,7 +195,7 @@ export class Cycle {
   /** What goes wrong with some leases must not keep others from their work. A broken promise of our own is another matter. */
   #sweep(turn: CycleTurn, errors: string[]): readonly string[] {
     try {
-      return turn.sweep(this.#sweepLimit);
+      return turn.sweep(this.#sweepLimit, this.#sweepReason);
     } catch (error) {
       if (error instanceof InvariantError) throw error;
       errors.push(`sweep: ${asError(error).message}`);
@@ -251,7 +236,8 @@ export class Cycle {
       if (chosen === undefined) continue;
       const until = later(turn.now, this.#offer);
       turn.write(chosen, { kind: "offered", session: id, until });
-      plan.targets.push({ session: id, run: chosen.run, task: chosen.task, until, reason: "offered" });
+      const { run, task } = chosen;
+      plan.targets.push({ session: id, run, task, until, reason: "offered", why: this.#wakeReason });
     }
   }
 
@@ -259,12 +245,17 @@ export class Cycle {
     for (const each of turn.pending()) {
       const { task } = each;
       // Its status is asked again: what this cycle has done may have changed it.
-      if (task.status.state !== "ready" || task.status.notBefore > turn.now) continue;
+      if (task.status.state !== "ready") continue;
+      if (turn.isPaused(each) || task.status.notBefore > turn.now) {
+        plan.unclaimable++;
+        continue;
+      }
       const fit = task.offer === undefined ? turn.fit(each) : "idle";
       if (fit === "nobody") plan.noMatch.push(nameOf(each));
       if (fit === "busy") plan.capacity++;
-      if (turn.isPaused(each) || between(each.since, turn.now) < this.#age) continue;
       const isCooling = task.offer === undefined && fit === "idle";
+      if (isCooling) plan.recentlyNotified++;
+      if (between(each.since, turn.now) < this.#age) continue;
       if (isCooling) plan.cooling++;
       const isIgnored = (task.ignored ?? 0) > (task.starving?.ignored ?? 0);
       if (fit === "nobody" || isIgnored || isCooling) this.#step(turn, plan, each);
@@ -301,7 +292,7 @@ export class Cycle {
     const { offer } = task;
     if (offer !== undefined) turn.write(pending, { kind: "offer_ended", session: offer.session, why: "opened" });
     for (const { profile } of others) {
-      plan.targets.push({ session: profile.id, run, task, until, reason: "fan-out" });
+      plan.targets.push({ session: profile.id, run, task, until, reason: "fan-out", why: this.#wakeReason });
     }
   }
 
@@ -312,13 +303,13 @@ export class Cycle {
     plan.targets.splice(0, plan.targets.length, ...targets);
     if (targets.length === 0) return 0;
     const errors = await this.#deps.waker.wake(targets).catch((error: unknown) => targets.map(() => asError(error)));
-    if (errors.length !== targets.length) plan.errors.push("the waker did not answer for every target");
+    if (errors.length !== targets.length) plan.wakeErrors.push("the waker did not answer for every target");
     const failed: WakeTarget[] = [];
     for (const [at, target] of targets.entries()) {
       const error = errors.length === targets.length ? errors[at] : new Error("no answer");
       if (error === undefined) this.#cooldowns.stamp(target.task, target.session, plan.now);
       else {
-        plan.errors.push(`${target.session}: ${error.message}`);
+        plan.wakeErrors.push(`${target.session}: ${error.message}`);
         failed.push(target);
       }
     }
@@ -345,7 +336,7 @@ export class Cycle {
         task.status.state === "ready" && task.starving !== undefined && !turn.isPaused(pending);
       if (!(await this.#deps.durably(isWanted))) continue;
       const possible = await this.#deps.spawn(pending).catch((error: unknown) => {
-        plan.errors.push(`${nameOf(pending)}: ${asError(error).message}`);
+        plan.otherErrors.push(`${nameOf(pending)}: ${asError(error).message}`);
         return false;
       });
       if (!possible) continue;
@@ -355,20 +346,6 @@ export class Cycle {
       spawned.push(nameOf(pending));
     }
     return spawned;
-  }
-
-  #count(result: CycleResult, whole: boolean): void {
-    const stats = this.#stats;
-    if (whole) stats.cycles++;
-    stats.recovered += result.recovered.length;
-    stats.wakes += result.woken.length;
-    stats.wakeFailures += result.wakeFailures;
-    stats.noMatch += result.noMatch.length;
-    stats.starved += result.starved.length;
-    stats.spawned += result.spawned.length;
-    stats.parked += result.parked.length;
-    this.#lastCycleAt = result.at;
-    this.#lastError = result.errors.at(-1) ?? this.#lastError;
   }
 }
 

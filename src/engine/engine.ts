@@ -4,7 +4,7 @@ import type { Dispatcher } from "../decide/dispatcher.ts";
 import type { Pools } from "../decide/pools.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
-import type { RunId } from "../domain/ids.ts";
+import type { RunId, WorkerId } from "../domain/ids.ts";
 import { scopeKey } from "../domain/pause.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { type Run, type RunManifest, type RunNo, runNo } from "../domain/run.ts";
@@ -52,6 +52,11 @@ export class Engine {
     return this.#parts.pools;
   }
 
+  /** Sessions whose claim waits to be answered. */
+  get claiming(): ReadonlySet<WorkerId> {
+    return this.#parts.desk.waiting();
+  }
+
   modeOf(pool: string): DispatchMode {
     return this.#parts.modeOf(pool);
   }
@@ -65,7 +70,7 @@ export class Engine {
       roll,
       waiting: () => desk.waiting(),
       wakes: (pool) => modeOf(pool) !== "push",
-      sweep: (turn, limit) => lookout.sweep(turn, limit),
+      sweep: (turn, limit, why) => lookout.sweep(turn, limit, why),
       reaches: parts.reaches,
     };
     const durably: CycleDeps["durably"] = (change) => turns.durably((turn) => change(cycleTurn(turn, view)));

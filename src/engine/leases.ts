@@ -103,9 +103,11 @@ export class Leases {
   }
 
   /** The holder is gone, and nothing is known of how it ended. Not the task's fault, unless it happens again and again. */
-  lose(turn: Turn, run: Run, task: Task, notBefore: Instant): void {
+  lose(turn: Turn, run: Run, task: Task, notBefore: Instant, why?: string): void {
     const { status } = task;
-    if (isHeld(status)) this.#end(turn, run, task, ruleOnLoss(task, status.lease.worker, notBefore));
+    if (!isHeld(status)) return;
+    const news = ruleOnLoss(task, status.lease.worker, notBefore);
+    this.#end(turn, run, task, news.kind === "expired" && why !== undefined ? { ...news, why } : news);
   }
 
   /** The holder hands the task back. */

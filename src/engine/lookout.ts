@@ -7,7 +7,7 @@ import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";
 import { poolOf } from "../domain/spec.ts";
 import { isHeld, type Task } from "../domain/task.ts";
-import { later } from "../domain/time.ts";
+import { later, type Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import type { Leases } from "./leases.ts";
 import type { LocalWorkers } from "./local-workers.ts";
@@ -27,6 +27,7 @@ export interface LookoutDeps {
   readonly modeOf: (pool: string) => DispatchMode;
   /** By how much time-outs are longer now. */
   readonly patience: () => number;
+  readonly stuckAfter: Millis | undefined;
 }
 
 export class Lookout {
@@ -38,8 +39,8 @@ export class Lookout {
 
   /** The time of a held task has come for something. */
   look(turn: Turn, run: Run, task: Task): void {
-    const { signs, stopper, patience } = this.#deps;
-    const found = overdue(task, signs.of(task), turn.now, patience());
+    const { signs, stopper, patience, stuckAfter } = this.#deps;
+    const found = overdue(task, signs.of(task), turn.now, patience(), stuckAfter);
     switch (found?.kind) {
       case "expired":
         return this.expire(turn, run, task);
@@ -54,7 +55,7 @@ export class Lookout {
   }
 
   /** A lease that nobody renewed. A session that was assigned the task and never began it has lost nothing. */
-  expire(turn: Turn, run: Run, task: Task): void {
+  expire(turn: Turn, run: Run, task: Task, why?: string): void {
     const { world, leases, roll } = this.#deps;
     const { status } = task;
     if (!isHeld(status)) return;
@@ -64,19 +65,19 @@ export class Lookout {
       leases.release(turn, run, task, `${worker} did not begin it`);
       return roll.missed(turn, worker);
     }
-    leases.lose(turn, run, task, afterLoss(status.lease.deadline, turn.now));
+    leases.lose(turn, run, task, afterLoss(status.lease.deadline, turn.now), why);
     if (isSession) roll.lost(turn, worker);
   }
 
   /** Deals with leases that have run out by now, at most so many (0: all), and names the tasks. */
-  sweep(turn: Turn, limit: number): readonly string[] {
+  sweep(turn: Turn, limit: number, why: string): readonly string[] {
     const swept: string[] = [];
     for (const { run, task } of [...this.#deps.pools.held()]) {
       if (limit > 0 && swept.length === limit) break;
       // What runs in this process lives, however late this turn is: its lease is renewed before anything else is looked at.
       if (this.#deps.workers.has(task)) continue;
       if (!isHeld(task.status) || !isExpired(task.status.lease, turn.now)) continue;
-      this.expire(turn, run, task);
+      this.expire(turn, run, task, why);
       swept.push(`${run.manifest.id}/${task.spec.id}`);
     }
     return swept;

@@ -29,6 +29,8 @@ export interface EngineOptions extends DispatcherOptions {
   readonly grace?: Millis;
   readonly leaseTtl?: Millis;
   readonly heartbeat?: Millis;
+  /** How long the holder of a pool's task may say nothing. */
+  readonly stuckAfter?: Millis;
   /** How full the queue may be before less is done at once. Never too full when absent. */
   readonly pressure?: PressureLimits;
   /** How the order within a run is found; `auto` when absent. */

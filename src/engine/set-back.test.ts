@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
-import { find, openRig, type Rig } from "../../test/rig/rig.ts";
+import { find, openRig, type Rig, statesOf } from "../../test/rig/rig.ts";
 import { agentTask, Bell, claimed, cycleOf, join } from "../../test/rig/sessions.ts";
 import { runId, taskId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
@@ -56,6 +56,24 @@ describe("a scheduler whose clock is behind that of the one before", () => {
     ]);
     expect(bell.heard()).toHaveLength(1);
   });
+
+  test.each([seconds(1), hours(2)])(
+    "agrees with the ledger on what became ready since, when the next one comes after %i ms",
+    async (after) => {
+      const rig = await openRig({ workers: 1 });
+      const before = await rig.submit([task("a"), task("b"), task("c", { needs: ["a"] })]);
+      rig.machine.at("a").starts();
+      await rig.clock.advance(20);
+      const run = await setBack(rig, before);
+      rig.machine.at("a").succeeds();
+      await rig.clock.advance(20);
+      expect(statesOf(run)).toEqual({ a: "succeeded", b: "claimed", c: "ready" });
+      rig.crash();
+      await rig.clock.advance(after);
+      await rig.resume(run.no);
+      expect(await replayAll(rig.store)).toEqual([]);
+    },
+  );
 
   test("gives what runs as long as it may take, and no hour more", async () => {
     const rig = await openRig();

@@ -36,11 +36,11 @@ export type Work = ReturnType<typeof assembleWork>;
 
 export function assembleWork({ clock, executor, logOf, options, ...deps }: WorkDeps) {
   const { world, pools, roll, ttl, modeOf, take, isShut } = deps;
-  const { grace = GRACE } = options;
+  const { grace = GRACE, stuckAfter } = options;
   const signs = new Signs(() => clock.leapt());
   /** Time-outs are longer when there is much to do. */
   const patience = (): number => PRESSURE_POLICY[pools.local.mode].timeoutFactor;
-  const deadlines = new Deadlines((_, task) => nextDeadline(task, signs.of(task), patience()));
+  const deadlines = new Deadlines((_, task) => nextDeadline(task, signs.of(task), patience(), stuckAfter));
   const nodeOf = (worker: WorkerId): string => pools.local.nodeOf(worker).name;
   const leases = new Leases({
     world,
@@ -60,6 +60,6 @@ export function assembleWork({ clock, executor, logOf, options, ...deps }: WorkD
   });
   const verifier: Verifier = new Verifier({ leases, workers, ttl, max: Math.max(1, options.workers.length), isShut });
   const stopper = new Stopper({ leases, workers, grace });
-  const lookout = new Lookout({ world, pools, workers, leases, signs, stopper, roll, modeOf, patience });
+  const lookout = new Lookout({ world, pools, workers, leases, signs, stopper, roll, modeOf, patience, stuckAfter });
   return { deadlines, signs, leases, workers, verifier, stopper, lookout };
 }

@@ -5,6 +5,7 @@ import { pausesOf, scopeKey } from "../domain/pause.ts";
 import { reduce } from "../domain/reduce.ts";
 import { type Run, type RunNo, taskOf } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
+import type { Instant } from "../domain/time.ts";
 import { World } from "../domain/world.ts";
 import { InvariantError } from "../std/invariant.ts";
 import { type Range, Skips } from "../std/skips.ts";
@@ -88,6 +89,9 @@ class Replay {
   readonly #no: RunNo;
   readonly #stored: StoredRun | undefined;
   readonly #world = new World();
+  /** The clock was set back in the course of it. */
+  #isSetBack = false;
+  #at = 0;
   #broken: string | undefined;
 
   static async of(store: Reading, no: RunNo): Promise<Replay> {
@@ -102,6 +106,8 @@ class Replay {
   add(event: Event): void {
     const stored = this.#stored;
     if (stored === undefined) return;
+    this.#isSetBack ||= event.at < this.#at;
+    this.#at = event.at;
     this.#broken ??= whatBreaks(() => {
       // The events of one run stand among those of others, so only their order can be asked for here.
       this.#world.seq = event.seq - 1;
@@ -114,7 +120,7 @@ class Replay {
     if (stored === undefined) return [`There is no run ${no}.`];
     if (this.#broken === undefined && run === undefined) return [`run ${no}: the ledger does not know it.`];
     let found: readonly string[] = [];
-    this.#broken ??= whatBreaks(() => (found = compare(run as Run, stored)));
+    this.#broken ??= whatBreaks(() => (found = compare(run as Run, stored, this.#isSetBack)));
     return this.#broken === undefined ? found : [`run ${no}: ${this.#broken}.`];
   }
 }
@@ -180,14 +186,14 @@ const whole = (event: Event, { row, specs }: StoredRun): Event =>
   event.kind === "run_submitted" ? { ...event, manifest: row.manifest, specs } : event;
 
 /** Compared as Worlds, not as rows: a row is written when something happens to its task, not when what it waits for ends. */
-function compare(replayed: Run, stored: StoredRun): readonly string[] {
+function compare(replayed: Run, stored: StoredRun, isSetBack: boolean): readonly string[] {
   const { row, specs, tasks } = stored;
   const kept = restoreRun(row, specs, tasks);
   const wrong = fieldsThatDiffer(toRunRow(replayed), toRunRow(kept)).map((field) => `run ${row.no}: ${field}`);
   for (const task of replayed.tasks) {
     const other = taskOf(kept, task.no);
     const found = [
-      ...fieldsThatDiffer(asCompared(replayed, task), asCompared(kept, other)),
+      ...fieldsThatDiffer(asCompared(replayed, task, isSetBack), asCompared(kept, other, isSetBack)),
       // The same value where nobody has changed it.
       ...(task.spec === other.spec ? [] : fieldsThatDiffer(task.spec, other.spec)),
     ];
@@ -196,10 +202,15 @@ function compare(replayed: Run, stored: StoredRun): readonly string[] {
   return wrong;
 }
 
-/** Renewals and tokens are not in the ledger, so all it knows of a lease is that there is one. */
-function asCompared(run: Run, task: Task): TaskRow & Pick<Task, "unmet"> {
-  const row = toTaskRow(run, task);
-  return { ...row, deadline: null, tokenHash: null, unmet: task.unmet };
+type Compared = Omit<TaskRow, "since"> & { readonly since: Instant | null } & Pick<Task, "unmet">;
+
+/**
+ * Renewals and tokens are not in the ledger, so all it knows of a lease is that there is one. And since when a task waits to which nothing
+ * has happened yet, no row says: it is taken to be the latest end of what it needs. By a clock that was set back that need not be the last one.
+ */
+function asCompared(run: Run, task: Task, isSetBack: boolean): Compared {
+  const row = { ...toTaskRow(run, task), deadline: null, tokenHash: null, unmet: task.unmet };
+  return row.state === "waiting" && isSetBack ? { ...row, since: null, notBefore: null } : row;
 }
 
 const fieldsThatDiffer = <T extends object>(replayed: T, stored: T): readonly string[] =>

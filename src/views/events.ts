@@ -86,7 +86,13 @@ function taskDetail(event: TaskEvent, run: Run): Detail<TaskEvent["kind"]> {
     case "retried":
       return { kind, fence, outcome: outcomeJson(event.outcome), not_before: iso(event.notBefore), costs: event.costs };
     case "expired":
-      return { kind, fence, worker: event.worker, not_before: iso(event.notBefore) };
+      return {
+        kind,
+        fence,
+        worker: event.worker,
+        not_before: iso(event.notBefore),
+        ...(event.why !== undefined && { why: event.why }),
+      };
     case "released":
       return { kind, fence, why: event.why };
     case "parked":

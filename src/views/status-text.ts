@@ -22,7 +22,7 @@ import { age, grouped, percent, plural } from "./moment.ts";
 import { type CommandWriter, commandLines, plainCommand } from "./next.ts";
 import { countsLine, progressBar, STATE_SIGNS } from "./sign.ts";
 import type { RunState, SessionRow, StatusView } from "./status.ts";
-import { amount, REASON_TITLES, waitPhrase } from "./wait.ts";
+import { amount, waitPhrase, waitTitle } from "./wait.ts";
 import { wishLines } from "./wishes.ts";
 import { pauseLines } from "./workers.ts";
 
@@ -106,17 +106,21 @@ function runningSection({ running, now }: StatusView, columns: number): Line[] {
 
 function waitingSection({ waiting, now }: StatusView, columns: number): Line[] {
   if (waiting.length === 0) return [];
-  const rows = waiting.flatMap(({ reason, tasks }) =>
+  const groups = Map.groupBy(
+    waiting.flatMap(({ tasks }) => tasks),
+    ({ wait }) => waitTitle(wait),
+  );
+  const rows = Array.from(groups, ([title, tasks]) =>
     tasks
       .slice(0, EXAMPLES_MAX)
       .map(({ task, since, wait }, at) => [
-        [at === 0 ? REASON_TITLES[reason] : ""],
+        [at === 0 ? title : ""],
         [at === 0 ? grouped(tasks.length) : ""],
         [task],
         [quiet(since === undefined ? "" : age(since, now))],
         [quiet(waitPhrase(wait, now))],
       ]),
-  );
+  ).flat();
   return [
     [strong("Waiting")],
     ...table(rows, {
@@ -191,7 +195,7 @@ function sessionWords(sessions: readonly SessionRow[]): string {
 
 /** The few commands a person is likely to want. */
 function nextSection(view: StatusView, command: CommandWriter): Line[] {
-  const { state, failed, waiting, run, newest, file, paused, wishes, owner } = view;
+  const { state, failed, waiting, run, newest, file, paused, wishes, owner, sessions } = view;
   const next: [string, string][] = [];
   const ofRun = (...words: string[]): string => command(words, newest ? undefined : run);
   const first = (reason: WaitReason): TaskId | undefined =>
@@ -201,7 +205,10 @@ function nextSection(view: StatusView, command: CommandWriter): Line[] {
   const logged = failed.find(({ log }) => log !== undefined);
   const gated = first("gate");
   const parked = first("parked");
-  const stuck = first("no-match") ?? first("hazard") ?? first("resources") ?? first("needs");
+  const unclaimed = waiting
+    .flatMap(({ tasks }) => tasks)
+    .find(({ wait }) => wait.reason === "capacity" && wait.pool !== undefined);
+  const stuck = first("no-match") ?? unclaimed?.task ?? first("hazard") ?? first("resources") ?? first("needs");
   if (logged !== undefined) next.push([ofRun("logs", logged.task), "what it said"]);
   const [pause] = paused;
   if (pause !== undefined) next.push([command(["resume", ...resumeWords(pause)]), "let it go on"]);
@@ -209,6 +216,8 @@ function nextSection(view: StatusView, command: CommandWriter): Line[] {
   if (parked !== undefined) next.push([ofRun("requeue", parked), "try it again"]);
   if (state === "interrupted" || (wishes.length > 0 && owner === undefined))
     next.push([command(["run", file, "--resume"]), "go on with it"]);
+  if (state === "interrupted" && sessions.length > 0)
+    next.push([command(["serve"]), "go on with every unfinished run, and let sessions claim"]);
   if (state === "failed" || state === "cancelled") next.push([ofRun("retry"), "run again what did not succeed"]);
   if (next.length === 0 && stuck !== undefined) next.push([ofRun("why", stuck), "what it waits for"]);
   return commandLines(next);

@@ -55,6 +55,30 @@ describe("a wait is said with its numbers", () => {
       "waits until a few others have tried anthropic: anthropic failed 5 times in a row.",
     ],
     [
+      "sessions are there, and none claims",
+      { reason: "capacity", workers: 3, idle: 2, pool: "writers" },
+      "no session of pool writers has claimed it: 2 of 3 idle",
+      "is ready, and no session of pool writers has claimed it: 2 of 3 idle.",
+    ],
+    [
+      "every session is busy",
+      { reason: "capacity", workers: 3, idle: 0, pool: "writers" },
+      "every session of pool writers that may take it is busy",
+      "is ready, but every session of pool writers that may take it is busy.",
+    ],
+    [
+      "nobody has joined the pool",
+      { reason: "no-match", missing: ["rust"], tooMuch: [], pool: "writers", sessions: 0 },
+      "no session has joined pool writers",
+      "waits for a session of pool writers: none has joined, it needs rust.",
+    ],
+    [
+      "no session has what it needs",
+      { reason: "no-match", missing: ["rust"], tooMuch: [], pool: "writers", sessions: 2 },
+      "no session of pool writers has rust",
+      "waits for a session of pool writers: none of 2 sessions may take it, it needs rust.",
+    ],
+    [
       "a rate has to fill up",
       rate,
       "tokens: asks 400, 150 there, filled in 25s",

@@ -11,7 +11,7 @@ import { age, iso, plural } from "./moment.ts";
 import { outcomeJson } from "./outcome.ts";
 
 /** What people call each reason. */
-export const REASON_TITLES: Readonly<Record<WaitReason, string>> = {
+const REASON_TITLES: Readonly<Record<WaitReason, string>> = {
   needs: "for other tasks",
   gate: "for approval",
   paused: "paused",
@@ -27,6 +27,12 @@ export const REASON_TITLES: Readonly<Record<WaitReason, string>> = {
   capacity: "for a worker",
   parked: "parked",
 };
+
+/** The title of one wait, where its reason alone does not say it. */
+export const waitTitle = (wait: Wait): string =>
+  (wait.reason === "no-match" || wait.reason === "capacity") && wait.pool !== undefined
+    ? "for a session"
+    : REASON_TITLES[wait.reason];
 
 const PARK_WORDS: Readonly<Record<ParkReason, string>> = {
   poison: "its workers died again and again",
@@ -48,8 +54,7 @@ export function waitPhrase(wait: Wait, now: Instant): string {
     case "backing-off":
       return `tries again in ${formatDuration(between(now, wait.until))}`;
     case "no-match":
-      if (wait.pool !== undefined && wait.missing.length === 0)
-        return `no session of pool ${wait.pool} is there that may take it`;
+      if (wait.pool !== undefined) return noSessionPhrase(wait, wait.pool);
       return [
         ...(wait.missing.length > 0 ? [`no worker has ${wait.missing.join(", ")}`] : []),
         ...wait.tooMuch.map(tooMuchPhrase),
@@ -71,6 +76,7 @@ export function waitPhrase(wait: Wait, now: Instant): string {
         .join("; ");
     case "capacity":
       if (wait.workers === 0) return "no scheduler is running";
+      if (wait.pool !== undefined) return sessionsPhrase(wait, wait.pool);
       return wait.idle > 0 ? "about to start" : `all ${plural(wait.workers, "worker")} busy`;
     case "parked":
       return PARK_WORDS[wait.why];
@@ -78,6 +84,20 @@ export function waitPhrase(wait: Wait, now: Instant): string {
       return unreachable(wait);
   }
 }
+
+type NoMatch = Extract<Wait, { reason: "no-match" }>;
+type Capacity = Extract<Wait, { reason: "capacity" }>;
+
+function noSessionPhrase({ missing, sessions = 0 }: NoMatch, pool: string): string {
+  if (sessions === 0) return `no session has joined pool ${pool}`;
+  if (missing.length > 0) return `no session of pool ${pool} has ${missing.join(", ")}`;
+  return `no session of pool ${pool} may take it`;
+}
+
+const sessionsPhrase = ({ idle, workers }: Capacity, pool: string): string =>
+  idle > 0
+    ? `no session of pool ${pool} has claimed it: ${idle} of ${workers} idle`
+    : `every session of pool ${pool} that may take it is busy`;
 
 const tooMuchPhrase = ({ name, asked, capacity }: { name: string; asked: number; capacity: number }): string =>
   `asks for ${amount(name, asked)} ${name} but there is ${capacity === 0 ? "none" : `only ${amount(name, capacity)}`}`;
@@ -99,8 +119,9 @@ export function waitSentence(wait: Wait, now: Instant): string {
     }
     case "no-match":
       if (wait.pool !== undefined) {
-        const there = wait.sessions === 0 ? "none has joined" : `none of ${plural(wait.sessions ?? 0, "session")} fits`;
-        return `waits for a session of pool ${wait.pool}: ${there}${wait.missing.length > 0 ? `, it needs ${wait.missing.join(", ")}` : ""}.`;
+        const { pool, sessions = 0, missing } = wait;
+        const there = sessions === 0 ? "none has joined" : `none of ${plural(sessions, "session")} may take it`;
+        return `waits for a session of pool ${pool}: ${there}${missing.length > 0 ? `, it needs ${missing.join(", ")}` : ""}.`;
       }
       return `can never start here: ${waitPhrase(wait, now)}.`;
     case "same-key":
@@ -136,6 +157,8 @@ export function waitSentence(wait: Wait, now: Instant): string {
       return `waits for resources: ${wait.short.map((short) => shortagePhrase(short, now)).join("; ")}.`;
     case "capacity":
       if (wait.workers === 0) return "is ready, but no scheduler is running.";
+      if (wait.pool !== undefined)
+        return `is ready, ${wait.idle > 0 ? "and" : "but"} ${sessionsPhrase(wait, wait.pool)}.`;
       if (wait.idle > 0) return "is ready and about to start.";
       return `is ready, but ${wait.workers === 1 ? "the only worker is" : `all ${wait.workers} workers are`} busy.`;
     case "parked":

@@ -1,20 +1,22 @@
 /** Why a task is where it is: a sentence, the numbers behind it, and what to do about it. */
 
-import type { Explanation, Gate, Unblock } from "../domain/explanation.ts";
+import type { Explanation, Gate, PoolThere, SessionThere, Unblock, Wait } from "../domain/explanation.ts";
 import { describeOutcome, isTaken, refText } from "../domain/outcome.ts";
 import type { StopReason } from "../domain/task.ts";
 import { between, formatDuration, type Instant, millis } from "../domain/time.ts";
 import { unreachable } from "../std/invariant.ts";
 import type { WhyReply } from "../wire/replies/why.ts";
 import { type Line, lineWidth, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
-import { age, iso, plural, timeOfDay } from "./moment.ts";
+import { age, grouped, iso, plural, timeOfDay } from "./moment.ts";
 import { type CommandWriter, commandLines, plainCommand } from "./next.ts";
 import { outcomeJson } from "./outcome.ts";
 import { STATE_SIGNS } from "./sign.ts";
 import { askedJson, askedWords } from "./system-events.ts";
 import { wrapWords } from "./text.ts";
 import { amount, glimpseJson, names, shortPhrase, waitJson, waitSentence } from "./wait.ts";
+import { nextSteps } from "./why-next.ts";
 import { wishJson, wishLines } from "./wishes.ts";
+import { SESSION_SIGNS } from "./workers.ts";
 
 export interface WhyOptions {
   readonly columns: number;
@@ -24,8 +26,6 @@ export interface WhyOptions {
   readonly leavesLog: (task: string) => boolean;
   readonly command?: CommandWriter;
 }
-
-type NextStep = readonly [words: readonly string[], purpose: string];
 
 export function whyText(explanation: Explanation, options: WhyOptions, theme: Theme): string[] {
   const { columns, newest, leavesLog, command = plainCommand } = options;
@@ -41,6 +41,7 @@ export function whyText(explanation: Explanation, options: WhyOptions, theme: Th
   const sections: Line[][] = [
     [...answerOf(explanation, columns), ...(title === undefined ? [] : [[quiet(`  ${title}`)]])],
     table(gates, { columns: [{}, {}, { shrinkTo: 20 }], width: columns }),
+    sessionLines(explanation, columns),
     table(facts, { columns: [{}, { shrinkTo: 20 }], width: columns }),
     wishLines(explanation.wishes ?? [], at, columns),
     next,
@@ -114,8 +115,38 @@ const ago = (since: Instant | undefined, now: Instant): string =>
 
 function workerWords({ idle, total, pool }: Extract<Gate, { gate: "workers" }>): readonly [string, string] {
   if (pool === undefined) return ["workers", total === 0 ? "no scheduler is running" : `${idle} of ${total} idle`];
-  return ["sessions", total === 0 ? `none has joined pool ${pool}` : `${idle} of ${total} idle in pool ${pool}`];
+  return [
+    "sessions",
+    total === 0 ? `none has joined pool ${pool}` : `${idle} of ${total} in pool ${pool} free to take it`,
+  ];
 }
+
+/** Longer lists are cut, and say by how much. */
+const SESSIONS_MAX = 8;
+
+/** Which sessions of its pool there are, and whether they would take it. */
+function sessionLines({ pool, wait }: Explanation, width: number): Line[] {
+  if (pool === undefined || pool.sessions.length === 0 || isUnscheduled(wait)) return [];
+  const rows = pool.sessions.slice(0, SESSIONS_MAX).map((each): Line[] => {
+    const { sign, tone } = SESSION_SIGNS[each.state];
+    return [[toned(tone, sign), " ", each.session], [each.state], [quiet(sessionWords(each, pool))]];
+  });
+  const more = pool.sessions.length - rows.length;
+  return [
+    [strong(`Sessions of pool ${pool.name}`)],
+    ...table(rows, { columns: [{ shrinkTo: 12 }, {}, { shrinkTo: 20 }], width }),
+    ...(more > 0 ? [[quiet(`    and ${grouped(more)} more`)]] : []),
+  ];
+}
+
+function sessionWords({ suits, state, claiming }: SessionThere, { mode }: PoolThere): string {
+  if (!suits) return "may not take it";
+  if (mode === "push") return state === "idle" ? "is assigned work by the scheduler" : "";
+  if (claiming === true) return "waits in a claim for other work";
+  return claiming === false && state === "idle" ? "waits in no claim" : "";
+}
+
+const isUnscheduled = (wait: Wait | undefined): boolean => wait?.reason === "capacity" && wait.workers === 0;
 
 /** Open or closed, what it is about, and by which numbers. */
 function gateRow(gate: Gate, now: Instant): Line[] {
@@ -246,60 +277,6 @@ function unblockWords({ at, from }: Unblock, now: Instant, { timeZone }: Theme):
   }
 }
 
-function nextSteps(explanation: Explanation, leavesLog: WhyOptions["leavesLog"]): NextStep[] {
-  const { wait, state, task, roots, because } = explanation;
-  const root = because?.at(-1) ?? roots?.first[0];
-  const logs = (of: string, purpose: string): NextStep[] => (leavesLog(of) ? [[["logs", of], purpose]] : []);
-  const follow = (of: string, purpose: string): NextStep[] => (leavesLog(of) ? [[["logs", of, "-f"], purpose]] : []);
-  // What a person was asked for has been said already.
-  if (explanation.wishes !== undefined) return [[["status"], "how to go on with its run"]];
-  switch (wait?.reason) {
-    case "gate":
-      return [[["approve", task], "open the gate"]];
-    case "parked":
-      return [
-        ...logs(task, "what the last attempt said"),
-        [["requeue", task], "try it again, at no cost"],
-        [["cancel", task], "give it up"],
-      ];
-    case "needs":
-      if (root === undefined) return [];
-      if (root.state === "running" && leavesLog(root.task)) return follow(root.task, "watch what it hangs on");
-      return [[["why", root.task], "what it hangs on"]];
-    case "same-key":
-      return [[["why", wait.holder.task, "--run", wait.run], "how the other one is doing"]];
-    case "hazard":
-      return follow(wait.holder.task, "watch who holds the files");
-    case "offered":
-      return [[["workers"], "who is there"]];
-    case "no-match":
-      if (wait.pool !== undefined) return [[["workers"], "who is there"]];
-      return [[["doctor"], "what this machine has"]];
-    case "backing-off":
-      return logs(task, "what the last attempt said");
-    case "capacity":
-      return wait.workers === 0 ? [[["status"], "how to go on with the run"]] : [];
-    case "resources": {
-      const holder = wait.short[0]?.holders.first[0];
-      return holder === undefined ? [] : follow(holder.task, `watch who holds ${wait.short[0]?.name}`);
-    }
-    case "backpressure":
-      return [[["status"], "what the queue is full of"]];
-    case "breaker-open":
-    case "rate-limited":
-    case "paused":
-      return [];
-    case undefined:
-      if (state === "failed") return [...logs(task, "what it said"), [["retry"], "run again what did not succeed"]];
-      if (state === "running" || state === "verifying") return follow(task, "watch it");
-      if (root === undefined) return [];
-      if (root.state === "failed" && leavesLog(root.task)) return logs(root.task, "what went wrong there");
-      return [[["why", root.task], "what happened there"]];
-    default:
-      return unreachable(wait);
-  }
-}
-
 /** For programs: every number. */
 export function whyJson(explanation: Explanation): WhyReply {
   const { run, task, title, at, state, since, attempt, failures, attemptsMax, priority } = explanation;
@@ -317,6 +294,7 @@ export function whyJson(explanation: Explanation): WhyReply {
     ...(roots !== undefined && { roots: roots.first.map(glimpseJson), roots_total: roots.total }),
     ...(unblock !== undefined && { unblock: { at: iso(unblock.at), in_ms: unblock.at - at, from: unblock.from } }),
     gates: gates.map((gate) => (gate.gate === "back-off" ? { ...gate, until: iso(gate.until) } : gate)),
+    ...(explanation.pool !== undefined && { pool: explanation.pool }),
     priority,
     rank,
     rank_unit: rankUnit,

@@ -1,5 +1,6 @@
 /** Who works: this machine's own workers and the sessions that came by themselves, what each has, and what is on hold. */
 
+import type { SessionState } from "../domain/session.ts";
 import { type Instant, instant } from "../domain/time.ts";
 import type { DrainReply, PauseReply } from "../wire/replies/control.ts";
 import type { SessionReply, WorkerReply } from "../wire/replies/session.ts";
@@ -35,7 +36,7 @@ function workerLines(workers: readonly WorkerRow[], now: Instant, width: number)
 const isIdleLocal = ({ kind, state }: WorkerRow): boolean => kind === "local" && state === "idle";
 
 function workerCells({ worker, pool, state, task, run, since, seen_at, agent }: WorkerRow, now: Instant): Line[] {
-  const { sign, tone } = SIGNS[state] ?? { sign: "·", tone: "quiet" };
+  const { sign, tone } = (SESSION_SIGNS as Signs)[state] ?? { sign: "·", tone: "quiet" };
   const kind = agent === undefined || agent === pool ? pool : `${pool} · ${agent}`;
   return [
     [toned(tone, sign), " ", worker],
@@ -47,13 +48,16 @@ function workerCells({ worker, pool, state, task, run, since, seen_at, agent }: 
   ];
 }
 
-const SIGNS: Readonly<Record<string, { readonly sign: string; readonly tone: Tone }>> = {
+export const SESSION_SIGNS: Readonly<Record<SessionState, { readonly sign: string; readonly tone: Tone }>> = {
   idle: { sign: "○", tone: "quiet" },
   busy: { sign: "●", tone: "busy" },
   prompting: { sign: "‖", tone: "warn" },
   stalled: { sign: "‖", tone: "warn" },
   quarantined: { sign: "⊘", tone: "bad" },
 };
+
+/** A worker's state may be one of a later version. */
+type Signs = Readonly<Record<string, (typeof SESSION_SIGNS)[SessionState]>>;
 
 /** What is on hold, each with who asked for it and why. */
 export function pauseLines(paused: readonly PauseReply[], now: Instant, width: number): Line[] {

@@ -32,16 +32,19 @@ const events = async (place: Served): Promise<readonly Event[]> =>
 const stateOf = async (place: Served, task: string): Promise<string> =>
   (await place.json<{ state: string }>(["why", task])).state;
 
-/** Kept once a heartbeat was heard. */
-async function begun(place: Served, task: string): Promise<void> {
-  const until = AbortSignal.timeout(30_000);
-  while (!until.aborted) {
-    if ((await stateOf(place, task)) === "running") return;
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const end = AbortSignal.timeout(30_000);
+  while (!end.aborted) {
+    if (await holds()) return;
     // A look at the disk alone lets no time pass, and then this would never end.
     await new Promise((next) => setImmediate(next));
   }
-  throw new Error(`${task} never began`);
+  throw new Error(`never: ${what}`);
 }
+
+/** Kept once a heartbeat was heard. */
+const begun = (place: Served, task: string): Promise<void> =>
+  until(`${task} begins`, async () => (await stateOf(place, task)) === "running");
 
 describe("a session", () => {
   test("joins, claims, reports and leaves, knowing only its tasks' names", async () => {
@@ -135,6 +138,83 @@ describe("a session", () => {
     expect((await place.rota(["start", "write"])).code).toBe(0);
     expect((await place.rota(["complete", "write"])).code).toBe(0);
   });
+});
+
+describe("why a task of a pool waits", () => {
+  const NEXT = /^Next\n(?: {2}.*\n)+/m;
+
+  test("nobody has joined: how to join", async () => {
+    const place = await served();
+    await place.submit("  review: { pool: writers, prompt: Review it, requires: [rust] }\n");
+    const why = await place.says(["why", "review"]);
+    expect(why).toMatch(/^○ review waits for a session of pool writers: none has joined, it needs rust\.\n/);
+    expect(why).toContain("  rota session join --pool writers --capability rust  join as one that may");
+    const status = await place.says(["status"]);
+    expect(status).toMatch(/^ {2}for a session {2}1 {2}review .*no session has joined pool writers$/m);
+    expect(status).not.toContain("impossible");
+  });
+
+  test("sessions are there and none claims: which, and how one takes it; nothing is expected at once", async () => {
+    const place = await served({ ROTA_WAKE_INTERVAL: "1h" });
+    for (const id of ["s1", "s2", "s3"]) await place.says(["session", "join", "--pool", "writers", "--id", id]);
+    await place.says(["session", "join", "--pool", "writers", "--id", "far", "--workspace", "elsewhere"]);
+    const run = await place.submit(
+      "  write: { pool: writers, prompt: Write it }\n  more: { pool: writers, prompt: More }\n",
+    );
+    place.start(["claim", "--session", "s2", "--priority", "critical", "--wait", "1m"]);
+    await place.says(["claim", "more", "--session", "s3"]);
+    const claims = async (): Promise<boolean> => /s2 .*waits in a claim/.test(await place.says(["why", "write"]));
+    await until("its claim waits", claims);
+    const why = await place.says(["why", "write"]);
+    expect(why.replaceAll(run, "RUN")).toMatchInlineSnapshot(`
+      "○ write is ready, and no session of pool writers has claimed it: 2 of 3 idle.
+
+        ✔  sessions  2 of 4 in pool writers free to take it
+
+      Sessions of pool writers
+        ○ s1   idle  waits in no claim
+        ○ s2   idle  waits in a claim for other work
+        ● s3   busy
+        ○ far  idle  may not take it
+
+        in line  1 of 1 ready at normal priority
+        rank     1 step to the end of the plan
+
+      Next
+        rota claim write --session s1  take it as s1
+        rota workers                   who is there, and what each does
+      "
+    `);
+    expect(await place.says(["why", "write"])).not.toMatch(/expected|about to start/);
+    const { pool, wait } = await place.json<Why>(["why", "write"]);
+    expect(wait).toEqual({ reason: "capacity", workers: 3, idle: 2, pool: "writers" });
+    expect(pool.sessions.map(({ session, state, suits, claiming }) => [session, state, suits, claiming])).toEqual([
+      ["s1", "idle", true, false],
+      ["s2", "idle", true, true],
+      ["s3", "busy", true, false],
+      ["far", "idle", false, false],
+    ]);
+    // What is printed works as it stands.
+    const [, claim = ""] = /^ {2}(rota claim write --session s1) /m.exec(NEXT.exec(why)?.[0] ?? "") ?? [];
+    expect(await place.says(claim.split(" ").slice(1))).toContain("● write  attempt 1");
+  });
+
+  test("every session is busy: that, and not that it is about to start", async () => {
+    const place = await served();
+    await place.says(["session", "join", "--pool", "writers", "--id", "s1"]);
+    await place.submit("  write: { pool: writers, prompt: Write it }\n  more: { pool: writers, prompt: More }\n");
+    await place.says(["claim", "write", "--session", "s1"]);
+    expect(await place.says(["why", "more"])).toContain(
+      "is ready, but every session of pool writers that may take it is busy.",
+    );
+    await place.kill();
+    expect(await place.says(["why", "more"])).toContain("more is ready, but no scheduler is running.");
+  });
+
+  interface Why {
+    readonly wait: object;
+    readonly pool: { readonly sessions: readonly Readonly<Record<string, unknown>>[] };
+  }
 });
 
 describe("a lease", () => {

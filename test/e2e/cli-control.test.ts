@@ -147,7 +147,7 @@ describe("pause and resume", () => {
       expect(await place.says(["why", "write"])).toContain("is paused by mo: release day.");
       expect(await place.says(["status"])).toMatch(/On hold\n {2}‖ .* asked by mo: release day/);
       expect(await place.says(["workers"])).toMatch(/On hold\n {2}‖ .* asked by mo: release day/);
-      expect(await place.says(["resume", ...scope])).toMatch(/^Let go: /);
+      expect(await place.says(["resume", ...scope])).toMatch(/^Resumed /);
     }
     expect((await place.rota(["resume"])).err).toMatch(/^NOT_PAUSED: There is no pause of everything/);
     expect(await isPaused()).toBe(false);

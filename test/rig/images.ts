@@ -1,32 +1,8 @@
-/** The files of a store as they lie on the disk at one moment, to be damaged and laid down again. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+/** Ways in which the files of a store can be damaged. */
 import type { Random } from "../../src/effects/random.ts";
+import type { Image } from "../../src/simulate/drive/image.ts";
 
-export interface Image {
-  readonly db: Buffer;
-  readonly wal: Buffer;
-  /** How much of the log is known to be on the disk, where that is written down. */
-  readonly mark: Buffer;
-}
-
-const NONE = Buffer.alloc(0);
-const contentOf = (path: string): Buffer => (existsSync(path) ? readFileSync(path) : NONE);
-
-export const takeImage = (file: string): Image => ({
-  db: readFileSync(file),
-  wal: contentOf(`${file}-wal`),
-  mark: contentOf(`${file}-synced`),
-});
-
-/** Without the index of the log, as after a power cut: it is made anew from the log. */
-export function layDown(file: string, { db, wal, mark }: Image): void {
-  mkdirSync(dirname(file), { recursive: true });
-  for (const end of ["-shm", "-wal", "-synced"]) rmSync(`${file}${end}`, { force: true });
-  writeFileSync(file, db);
-  if (wal.length > 0) writeFileSync(`${file}-wal`, wal);
-  if (mark.length > 0) writeFileSync(`${file}-synced`, mark);
-}
+export { type Image, layDown, takeImage } from "../../src/simulate/drive/image.ts";
 
 const PAGE = 4_096;
 const FRAME = PAGE + 24;
@@ -124,5 +100,5 @@ export const DAMAGES: readonly Damage[] = [
   { name: "the salt of the log changed", of: inWal((wal, random) => flip(wal.subarray(16, 24), random)) },
   { name: "the log cut", of: inWal((wal, random) => wal.subarray(0, below(random, wal.length))) },
   { name: "two frames of the log swapped", of: inWal((wal, random) => swap(wal, FRAME, WAL_HEADER, random)) },
-  { name: "the log gone", of: (image) => ({ ...image, wal: NONE }) },
+  { name: "the log gone", of: (image) => ({ ...image, wal: Buffer.alloc(0) }) },
 ];

@@ -63,6 +63,7 @@ export const USUAL: { readonly [Name in keyof Service]: Awaited<ReturnType<Servi
   cycle: {
     ...{ at: AT, paused: false, pending: 1, active: 1, sessions: 1, recovered: [], wakeFailures: 0, noMatch: [] },
     ...{ woken: [{ task: "r1/build", session: "s1" }], capacity: 0, cooling: 0, starved: [], spawned: [], parked: [] },
+    ...{ unclaimable: 0, recentlyNotified: 0, recoveryErrors: [], wakeErrors: [] },
     errors: [],
   },
   stats: {
@@ -70,6 +71,9 @@ export const USUAL: { readonly [Name in keyof Service]: Awaited<ReturnType<Servi
       cycles: 1,
       rebuilds: 0,
       recovered: 0,
+      recoveryErrors: 0,
+      unclaimable: 0,
+      recentlyNotified: 0,
       wakes: 1,
       wakeFailures: 0,
       noMatch: 0,

@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FAULT_KINDS, FAULTS } from "../../src/simulate/faults/fault-kinds.ts";
-import { scenarioOf } from "../../src/simulate/faults/scenario.ts";
+import { STORE_KINDS, scenarioOf } from "../../src/simulate/faults/scenario.ts";
 import { tryOut } from "../../src/simulate/faults/trial.ts";
 
-test("the same seed gives the same trace and the same ledger", async () => {
+test.each(STORE_KINDS)("on %s, the same seed gives the same trace and the same ledger", async (store) => {
   for (let seed = 1; seed <= 25; seed++) {
-    const [once, again] = [await tryOut(seed), await tryOut(seed)];
+    const [once, again] = [await tryOut(seed, { store }), await tryOut(seed, { store })];
     expect(again.digest, `seed ${seed}`).toBe(once.digest);
     expect(again).toEqual(once);
   }

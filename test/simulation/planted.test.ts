@@ -11,10 +11,12 @@ const SHARE = 9;
 
 interface Found {
   readonly name: string;
-  readonly seeds: number;
+  readonly store: string;
   readonly found?: string;
   readonly command?: string;
 }
+
+const wordsOf = ({ name, store }: Pick<Found, "name" | "store">): string => `${name}, on ${store}`;
 
 const names = Object.keys(PLANTED_BUGS);
 const shares = Array.from({ length: Math.ceil(names.length / SHARE) }, (_, at) =>
@@ -40,12 +42,14 @@ test("there are at least twenty of them", () => {
 describe.concurrent("planted bugs", { timeout: 900_000 }, () => {
   test.each(shares)("%s and others are found", async (...share) => {
     const found = await seek(...share);
-    expect(found.map(({ name }) => name)).toEqual(share);
-    expect(found.filter((each) => each.found === undefined).map(({ name }) => name)).toEqual([]);
+    expect(found.map(wordsOf)).toEqual(
+      share.flatMap((name) => PLANTED_BUGS[name]?.stores.map((store) => wordsOf({ name, store }))),
+    );
+    expect(found.filter((each) => each.found === undefined).map(wordsOf)).toEqual([]);
   });
 
   test("a failing seed is made smaller, and says how to play it again", async () => {
     const [found] = await seek("--shrink", "one need is enough");
-    expect(found?.command).toMatch(/^rota soak --replay \d+ --without /);
+    expect(found?.command).toMatch(/^rota soak --replay \d+ --store memory --without /);
   });
 });

@@ -1,8 +1,12 @@
+import { STORE_KINDS, type StoreKind } from "../../src/simulate/faults/scenario.ts";
+
 /**
  * Bugs that are planted on purpose: each is one change of the text of one file, made while that file is loaded, in a process of its own.
  * Nothing of it is in the program. A simulation that does not find one of them would not find one like it either.
  */
 export interface PlantedBug {
+  /** Where it is looked for: one that is in one of the stores is not in the other. */
+  readonly stores: readonly StoreKind[];
   readonly file: string;
   /** Stands in the file exactly once. */
   readonly find: string;
@@ -14,6 +18,9 @@ export interface PlantedBug {
 const SEEDS = 1_000;
 
 const bug = (file: string, find: string, put: string, seeds: number = SEEDS): PlantedBug => ({
+  stores: STORE_KINDS.filter(
+    (kind) => !file.startsWith("store/") || file.startsWith(`store/${kind}/`) || file === "store/rows.ts",
+  ),
   file,
   find,
   put,
@@ -85,7 +92,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "if (offer === undefined && this.#pauses.of(run, task) === undefined) return false;",
     "if (this.#pauses.of(run, task) === undefined) return false;",
   ),
-  "a pause does not hold those who wait already": bug("decide/pools.ts", "line.review(now, run);", ""),
+  "a pause does not hold those who wait already": bug("decide/pools.ts", "line.review(now, run);", ";"),
   "a pause does not reach what depends on it": bug(
     "domain/pauses.ts",
     "void todo.push(run.tasks[no] as Task)",
@@ -108,6 +115,31 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "since: row.since, notBefore: row.since };",
   ),
   "the epoch is not checked": bug("store/memory/store.ts", "batch.epoch !== epoch ||", ""),
+  "SQLite: the epoch is not checked": bug(
+    "store/sqlite/write.ts",
+    "if (sql.holdsEpoch.get(sheet.epoch) === undefined) return false;",
+    "",
+  ),
+  "SQLite: a batch is written in part": bug(
+    "store/sqlite/target.ts",
+    "begin[mode].run();",
+    'begin[mode].run(); if (mode === "immediate") { commit.run(); begin.deferred.run(); }',
+  ),
+  "SQLite: a commit is answered before it is on the disk": bug(
+    "store/sqlite/connect.ts",
+    'db.exec("pragma synchronous = full")',
+    'db.exec("pragma synchronous = off")',
+  ),
+  "SQLite: a commit that was broken off is taken for damage": bug(
+    "store/sqlite/log-check.ts",
+    "if (ended) lost++;",
+    "lost++;",
+  ),
+  "SQLite: what went wrong with the disk is taken for a mistake of ours": bug(
+    "store/sqlite/failure.ts",
+    "return new UserError(otherwise,",
+    "return error; new UserError(otherwise,",
+  ),
   "files are let go when the work begins": bug(
     "decide/dispatcher.ts",
     'if (cause.kind === "edited") this.#owned(task);',

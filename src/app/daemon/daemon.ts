@@ -77,15 +77,28 @@ export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "exe
     for (const event of events) if (event.kind === "session_left") wakes.forget(event.session);
     forgetOld();
   });
-  const parts = { scheduler, state, wakes, socket, version, nudge, sessionTtl: config.sessionTtl };
+  const parts = {
+    scheduler,
+    state,
+    wakes,
+    socket,
+    version,
+    nudge,
+    sessionTtl: config.sessionTtl,
+    wakeReason: config.wakeReason,
+  };
   const service: Service = {
     ...lookOf(parts),
     ...workOf(parts),
     ...controlOf(parts),
     cycle: async () => cycleReply(await cycle.runOnce()),
     stats: () => {
-      const { lastCycleAt, ...stats } = cycle.stats();
-      return { ...stats, ...(lastCycleAt !== undefined && { lastCycleAt: isoOf(lastCycleAt) }) };
+      const { lastCycleAt, lastRebuildAt, ...stats } = cycle.stats();
+      return {
+        ...stats,
+        ...(lastCycleAt !== undefined && { lastCycleAt: isoOf(lastCycleAt) }),
+        ...(lastRebuildAt !== undefined && { lastRebuildAt: isoOf(lastRebuildAt) }),
+      };
     },
   };
   cycle.start();
@@ -125,11 +138,15 @@ function forgetting({ store, clock }: Scheduler): () => void {
   };
 }
 
-function cycleOptions({ wakeInterval, wakeCooldown, offerTtl, starvingAge, ladder }: Config) {
+function cycleOptions(config: Config) {
+  const { wakeInterval, wakeCooldown, wakeReason, sweepLimit, sweepReason, offerTtl, starvingAge, ladder } = config;
   const [fanOut = 2, spawns = 4, event = 6, park = 10] = ladder;
   return {
     interval: wakeInterval,
     cooldown: wakeCooldown,
+    wakeReason,
+    sweepLimit,
+    sweepReason,
     offer: offerTtl,
     starvingAge,
     ladder: { fanOut, spawn: spawns, event, park },

@@ -51,7 +51,11 @@ export function lookOf(parts: LookParts): Look {
       const task = mustFindTask(run, id);
       // Who had it cancelled is in the ledger alone.
       const isLive = engine.world.run(run.no) === run && task.status.state !== "cancelled";
-      return whyJson(isLive ? explain(engine.pools, run, task, clock.now()) : await explainTask(reader, run, task));
+      const { claiming } = engine;
+      const context = { claiming, modeOf: (pool: string) => engine.modeOf(pool) };
+      return whyJson(
+        isLive ? explain(engine.pools, run, task, clock.now(), context) : await explainTask(reader, run, task),
+      );
     },
     await: (name, waitMs, caller) => awaitRun(parts, name, waitMs, caller),
     events: async (request) => {

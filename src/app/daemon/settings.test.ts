@@ -1,6 +1,8 @@
 /** Every setting of pools and sessions changes what happens: from what a user writes to what the daemon does. */
 import { describe, expect, test } from "vitest";
 import { CALLER, type Desk, openDesk } from "../../../test/rig/desk.ts";
+import { millis } from "../../domain/time.ts";
+import type { Grant } from "../../wire/answers.ts";
 import type { Service } from "../../wire/service.ts";
 
 const plan = (tasks: object): Parameters<Service["submit"]>[0] => ({
@@ -88,6 +90,52 @@ describe("pools", () => {
       expect(desk.calls).toEqual(calls);
     }
   });
+});
+
+test("stuckAfter is how long the holder of a pool's task may say nothing before that is told", async () => {
+  for (const [env, span] of [
+    [{}, 300_000],
+    [{ ROTA_STUCK_AFTER: "1m" }, 60_000],
+  ] as const) {
+    const desk = await withSession({ ROTA_SESSION_TTL: "1h", ...env });
+    await desk.answer(desk.service.submit(ONE, CALLER));
+    const { run, task, fence, token } = (await desk.answer(desk.service.claim(claimOf(), CALLER))) as Grant;
+    await desk.answer(desk.service.start({ run, task, fence, token }, CALLER));
+    await desk.rig.clock.advance(span - 1);
+    expect(count(desk, "silent")).toBe(0);
+    await desk.rig.clock.advance(1);
+    expect(count(desk, "silent")).toBe(1);
+  }
+});
+
+test("wakeReason is what a session is told when it is woken", async () => {
+  for (const [env, why] of [
+    [{}, "a task waits that this session can claim"],
+    [{ ROTA_WAKE_REASON: "work for you" }, "work for you"],
+  ] as const) {
+    const desk = await withSession(env);
+    const wake = desk.service.wake("s", 60_000, CALLER);
+    await desk.answer(desk.service.submit(ONE, CALLER));
+    expect(await desk.answer(wake)).toMatchObject({ task: "a", why });
+  }
+});
+
+test("sweepLimit and sweepReason say how much one look takes back, and what the ledger says of it", async () => {
+  for (const [env, swept, why] of [
+    [{}, 2, "it was not heard of any more"],
+    [{ ROTA_SWEEP_LIMIT: "1", ROTA_SWEEP_REASON: "gone" }, 1, "gone"],
+  ] as const) {
+    const desk = await withSession({ ROTA_SESSION_TTL: "10s", ...env });
+    await desk.answer(desk.service.join({ ...JOIN, session: "t" }, CALLER));
+    await desk.answer(desk.service.submit(plan({ a: { prompt: "a" }, b: { prompt: "b" } }), CALLER));
+    for (const session of ["s", "t"]) await desk.answer(desk.service.claim(claimOf(session), CALLER));
+    await desk.rig.clock.advance(9_000);
+    // The time is spent before the next turn looks at its deadlines.
+    const cycle = Promise.resolve(desk.service.cycle());
+    await desk.rig.clock.sleep(millis(2_000));
+    expect((await desk.answer(cycle)).recovered).toHaveLength(swept);
+    expect(desk.rig.told).toContainEqual(expect.objectContaining({ kind: "expired", why }));
+  }
 });
 
 test("offerTtl is how long a task is kept for the session that was woken for it", async () => {

@@ -142,8 +142,8 @@ export class Wakes implements Waker {
     for (const other of box.listeners) this.#look(box, other);
   }
 
-  async #callHook(hook: readonly string[], { session, run, task }: WakeTarget): Promise<Error | undefined> {
-    const env = { ROTA_SESSION: session, ROTA_RUN: run.manifest.id, ROTA_TASK: task.spec.id };
+  async #callHook(hook: readonly string[], { session, run, task, why }: WakeTarget): Promise<Error | undefined> {
+    const env = { ROTA_SESSION: session, ROTA_RUN: run.manifest.id, ROTA_TASK: task.spec.id, ROTA_WAKE_REASON: why };
     try {
       await this.#deps.call(hook, env);
       return undefined;
@@ -160,9 +160,9 @@ export class Wakes implements Waker {
 }
 
 /** What a session is told of what it was woken for. */
-export function wakeOf({ run, task, until, reason }: Omit<WakeTarget, "session">): Wake {
+export function wakeOf({ run, task, until, reason, why }: Omit<WakeTarget, "session">): Wake {
   const title = task.spec.title === undefined ? {} : { title: task.spec.title };
-  return { run: run.manifest.id, task: task.spec.id, until: isoOf(until), reason, ...title };
+  return { run: run.manifest.id, task: task.spec.id, until: isoOf(until), reason, why, ...title };
 }
 
 const isSame = (a: Wake, b: Wake): boolean => a.run === b.run && a.task === b.task && a.until === b.until;

@@ -37,6 +37,8 @@ const TRIES_MAX = 8;
 export interface WorkParts extends Parts {
   readonly wakes: Wakes;
   readonly sessionTtl?: Millis;
+  /** What a session is told that asks for its offer. */
+  readonly wakeReason: string;
 }
 
 export function workOf(parts: WorkParts): Work {
@@ -52,7 +54,13 @@ export function workOf(parts: WorkParts): Work {
       show(await receptionOf(caller).join(profileOf(request, parts, freshSuffix(request.agent)))),
     beat: async (session, { state }, caller) => show(await receptionOf(caller).beat(session, state)),
     leave: async (session, caller) => receptionOf(caller).leave(session, `it left, asked by ${caller.by}`),
-    sessions: async () => [...engine.world.sessions.values()].map(show),
+    sessions: async () => {
+      const { claiming } = engine;
+      return Array.from(engine.world.sessions.values(), (each) => ({
+        ...show(each),
+        claiming: claiming.has(each.profile.id),
+      }));
+    },
     wake: async (session, waitMs, caller) => {
       const { signal } = caller;
       const leave = receptionOf(caller).attend(session);
@@ -124,7 +132,8 @@ export function workOf(parts: WorkParts): Work {
     if (profile === undefined) return undefined;
     for (const { run, task } of engine.pools.line(profile.pool).ready.offeredTo(profile.id)) {
       const { until } = task.offer ?? {};
-      if (until !== undefined && until > clock.now()) return wakeOf({ run, task, until, reason: "offered" });
+      if (until !== undefined && until > clock.now())
+        return wakeOf({ run, task, until, reason: "offered", why: parts.wakeReason });
     }
     return undefined;
   }

@@ -2,7 +2,7 @@
 import { UserError } from "../../domain/errors.ts";
 import type { Millis } from "../../domain/time.ts";
 import { FAULT_KINDS, type FaultKind } from "../../simulate/faults/fault-kinds.ts";
-import type { Limits } from "../../simulate/faults/scenario.ts";
+import { type Limits, STORE_KINDS, type StoreKind } from "../../simulate/faults/scenario.ts";
 
 export interface TypedLimits {
   readonly tasks: number | undefined;
@@ -11,13 +11,18 @@ export interface TypedLimits {
   readonly span: Millis | undefined;
   /** Kinds of faults, with commas between them. */
   readonly without: string | undefined;
+  readonly store: string | undefined;
 }
 
-export function readLimits({ without, ...counts }: TypedLimits): Limits {
+export function readLimits({ without, store, ...counts }: TypedLimits): Limits {
   const limits: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(counts)) if (value !== undefined) limits[name] = value;
+  if (store !== undefined) limits["store"] = readStore(store);
   return { ...limits, ...(without !== undefined && { without: without.split(",").map(readKind) }) };
 }
+
+/** One of them, or none: the command line takes no other. In memory when nothing is said. */
+export const readStore = (text: string | undefined): StoreKind => STORE_KINDS.find((kind) => kind === text) ?? "memory";
 
 function readKind(text: string): FaultKind {
   const found = FAULT_KINDS.find((kind) => kind === text.trim());

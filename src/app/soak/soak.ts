@@ -3,7 +3,7 @@ import { type Millis, millis } from "../../domain/time.ts";
 import { systemClock } from "../../effects/clock.ts";
 import { memoryInUse } from "../../effects/machine.ts";
 import { type Campaign, runCampaign } from "../../simulate/faults/campaign.ts";
-import type { Limits } from "../../simulate/faults/scenario.ts";
+import type { Limits, StoreKind } from "../../simulate/faults/scenario.ts";
 import { replayCommand, shrink } from "../../simulate/faults/shrink.ts";
 import { type Trial, tryOut } from "../../simulate/faults/trial.ts";
 import { type RealOptions, type RealReport, soakForReal } from "./real.ts";
@@ -13,6 +13,7 @@ export interface SoakOptions {
   /** How long it may take, and how many seeds; whichever comes first. */
   readonly within: Millis;
   readonly seeds: number | undefined;
+  readonly store: StoreKind;
   readonly signal: AbortSignal;
   /** Half of the time goes to a real daemon, which is killed again and again. */
   readonly real?: Pick<RealOptions, "program" | "env">;
@@ -46,7 +47,7 @@ const WARM_UP = 100;
 const SHRUNK_MAX = 3;
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
-  const { firstSeed, seeds, signal, progress } = options;
+  const { firstSeed, seeds, store, signal, progress } = options;
   const within = options.real === undefined ? options.within : millis(options.within / 2);
   const clock = systemClock();
   const since = clock.now();
@@ -54,6 +55,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   let failed = 0;
   const campaign = await runCampaign({
     firstSeed,
+    store,
     goesOn: (count) => {
       progress?.(count, failed);
       if (count === WARM_UP) warm = memoryInUse();
@@ -72,7 +74,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     growth: memory - (warm ?? memory),
     deadlocks: count(campaign, STILL),
     doubled: count(campaign, TWICE),
-    failures: await explain(campaign),
+    failures: await explain(campaign, store),
     ...(real && { real }),
   };
 }
@@ -84,10 +86,10 @@ const STILL = /nothing has happened|not everything has ended|stands still/;
 const TWICE = /twice|still runs|has it already|it had succeeded/;
 const count = ({ failures }: Campaign, kind: RegExp): number => failures.filter(({ law }) => kind.test(law)).length;
 
-async function explain({ failures }: Campaign): Promise<readonly SoakFailure[]> {
+async function explain({ failures }: Campaign, store: StoreKind): Promise<readonly SoakFailure[]> {
   const explained: SoakFailure[] = [];
   for (const { seed, law } of failures) {
-    const limits = explained.length < SHRUNK_MAX ? (await shrink(seed)).limits : {};
+    const limits = explained.length < SHRUNK_MAX ? (await shrink(seed, { store })).limits : { store };
     explained.push({ seed, law, command: replayCommand(seed, limits) });
   }
   return explained;

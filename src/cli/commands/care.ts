@@ -109,6 +109,13 @@ export const CARE_COMMANDS: readonly CommandSpec[] = [
       minutes: { kind: "count", value: "N", describe: "For how long", fallback: "1" },
       seed: { kind: "count", value: "N", describe: "The first seed", fallback: "1" },
       seeds: { kind: "count", value: "N", describe: "No more seeds than this" },
+      store: {
+        kind: "text",
+        value: "STORE",
+        choices: ["memory", "sqlite"],
+        describe: "What is played on: SQLite has files, on a disk that fails",
+        fallback: "memory",
+      },
       real: { kind: "flag", describe: "Half of the time goes to a real daemon, which is killed again and again" },
       report: { kind: "text", value: "FILE", describe: "Write the report to this file, as JSON", completes: "file" },
       replay: { kind: "count", value: "SEED", describe: "Play this seed alone, and print what happens in it" },

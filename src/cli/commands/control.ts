@@ -31,7 +31,7 @@ export const CONTROL_COMMANDS: readonly CommandSpec[] = [
   {
     name: "resume",
     group: "Step in",
-    summary: "Let go what was put on hold",
+    summary: "End a pause",
     details: "Name it as it was named to `rota pause`; `rota status` and `rota workers` show what is on hold.",
     arguments: [HELD],
     options: scope,

@@ -7,14 +7,16 @@ import type { Attempt } from "../../execute/executor.ts";
 import { InvariantError } from "../../std/invariant.ts";
 import type { Owner } from "../../store/store.ts";
 import { VirtualClock } from "../clock.ts";
+import { Drive } from "../drive/drive.ts";
 import type { SeenTask } from "../history/seen.ts";
 import { Agent } from "./agent.ts";
 import { Chance } from "./chance.ts";
-import { Disk, DiskError } from "./disk.ts";
+import { Disk } from "./disk.ts";
 import { type FateOf, fateOf } from "./fate.ts";
 import { Front } from "./front.ts";
 import type { Grant } from "./grant.ts";
 import { Machine } from "./machine.ts";
+import { DiskError, type Medium, MemoryMedium } from "./medium.ts";
 import { Network } from "./network.ts";
 import { People } from "./people.ts";
 import { CAPABILITIES } from "./plans.ts";
@@ -34,6 +36,7 @@ export class Arena {
   readonly chance: Chance;
   readonly trace: Trace;
   readonly witness: Witness;
+  readonly medium: Medium;
   readonly disk: Disk;
   readonly machine: Machine;
   readonly network: Network<SimulatedScheduler>;
@@ -45,6 +48,8 @@ export class Arena {
   schedulers: SimulatedScheduler[] = [];
   /** From here on nothing goes wrong any more. */
   isWell = false;
+  /** The power went, and what was answered may be gone with it: nothing more can follow. */
+  isOver = false;
   /** How far clocks were ever set, in either direction: what was put off by one of them may come that much later. */
   setOff = 0;
   readonly #fateOf: FateOf;
@@ -60,10 +65,12 @@ export class Arena {
     const { faults } = scenario;
     this.witness = new Witness({ trace, forgives: (epoch) => this.#forgives(epoch), now: () => clock.now() });
     this.#fateOf = fateOf(new Chance(scenario.seed).fork("fates"), faults, () => this.isWell);
+    this.medium = this.#mediumOf(scenario);
     this.disk = new Disk({
       clock,
       chance: this.chance.fork("disk"),
       faults,
+      medium: this.medium,
       trace,
       written: (batch) => this.witness.written(batch),
       slow: (by) => this.#disturbed(by),
@@ -190,6 +197,17 @@ export class Arena {
     if (!scheduler.life.isAlive) return;
     this.trace.add(`${scheduler.name} ends: ${why}`);
     scheduler.kill();
+    this.disk.ended(scheduler.life);
+  }
+
+  /** Nothing of this machine goes on; who is elsewhere does. */
+  cutPower(): void {
+    this.trace.add("the power goes");
+    for (const scheduler of this.schedulers) scheduler.kill();
+    this.disk.cut();
+    this.machine.restart();
+    this.witness.restarted();
+    this.isOver = this.medium.mayForget;
   }
 
   /** Somebody who can do whatever is left, for each pool and place that needs it. */
@@ -202,6 +220,17 @@ export class Arena {
       if (this.agents.some((agent) => agent.id === id && agent.life.isAlive)) continue;
       this.enlist(helper(id, pool, workspace));
     }
+  }
+
+  #mediumOf({ store, faults }: Scenario): Medium {
+    if (store === "memory") return new MemoryMedium();
+    const chance = this.chance.fork("drive");
+    return new Drive({
+      clock: this.clock,
+      chance,
+      violate: (law) => this.witness.violate(law),
+      failsToSync: () => !this.isWell && faults.fsync !== undefined && chance.flip(faults.fsync * 0.05),
+    });
   }
 
   #lives({ process }: Owner): boolean {

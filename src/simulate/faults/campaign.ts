@@ -1,5 +1,6 @@
 /** Many seeds, one after the other, and what they have shown together. */
 import { type Millis, millis } from "../../domain/time.ts";
+import type { StoreKind } from "./scenario.ts";
 import { type Trial, tryOut } from "./trial.ts";
 
 export interface Campaign {
@@ -28,6 +29,7 @@ export interface Spread {
 
 export interface CampaignOptions {
   readonly firstSeed: number;
+  readonly store: StoreKind;
   /** Asked after each seed with how many there were. */
   readonly goesOn: (seeds: number) => boolean;
   /** Told of each seed when it is over. */
@@ -39,13 +41,13 @@ const FAILURES_MAX = 20;
 /** Of each figure so many are kept, spread over the whole campaign. */
 const SAMPLES_MAX = 50_000;
 
-export async function runCampaign({ firstSeed, goesOn, tried }: CampaignOptions): Promise<Campaign> {
+export async function runCampaign({ firstSeed, store, goesOn, tried }: CampaignOptions): Promise<Campaign> {
   const [waits, latencies] = [new Samples(), new Samples()];
   const failures: { seed: number; law: string }[] = [];
   const sums = { virtual: 0, events: 0, claims: 0, tasks: 0, lost: 0 };
   let seeds = 0;
   do {
-    const trial = await tryOut(firstSeed + seeds);
+    const trial = await tryOut(firstSeed + seeds, { store });
     seeds++;
     sums.virtual += trial.lasted;
     sums.events += trial.events;

@@ -5,22 +5,18 @@
 import type { Millis } from "../../domain/time.ts";
 import { later, millis } from "../../domain/time.ts";
 import { err } from "../../std/result.ts";
-import { openMemoryStore } from "../../store/memory/store.ts";
 import type { Batch, Owner, Store } from "../../store/store.ts";
 import type { VirtualClock } from "../clock.ts";
 import type { Chance } from "./chance.ts";
 import type { Faults } from "./fault-kinds.ts";
 import type { Life } from "./life.ts";
-
-/** Not a fault of the program: whoever gets this is expected to stop. */
-export class DiskError extends Error {
-  override readonly name = "DiskError";
-}
+import { DiskError, type Medium, type Opener } from "./medium.ts";
 
 export interface DiskDeps {
   readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly faults: Faults;
+  readonly medium: Medium;
   /** Told of every batch that is on the disk, before anybody else hears of it. */
   readonly written: (batch: Batch) => void;
   /** Told how long a write has taken, once it is over. */
@@ -28,21 +24,17 @@ export interface DiskDeps {
   readonly trace: (line: string) => void;
 }
 
-/** What a write comes to. */
-type Fate = "written" | "refused" | "unknown";
-
 const SLUGGISH_MAX = 15_000;
 
 export class Disk {
   readonly #deps: DiskDeps;
-  /** How the scheduler that asks for the store judges of the one that has it. */
-  #judge: (owner: Owner) => boolean = () => false;
-  readonly store: Store = openMemoryStore({ lives: (owner) => this.#judge(owner) });
   /** Usually how long a write takes. */
   readonly #pace: Millis;
+  /** What was given to be written and is not yet, in order, of each process. */
+  readonly #underWay = new Map<Life, { readonly by: Opener; readonly batches: Batch[] }>();
   /** Of whoever has the store. */
   epoch = 0;
-  #isFull = false;
+  #amidst: (() => void) | undefined;
   #isWell = false;
 
   constructor(deps: DiskDeps) {
@@ -52,93 +44,125 @@ export class Disk {
 
   /** While it is full, nothing is written. */
   set full(isFull: boolean) {
-    this.#isFull = isFull && !this.#isWell;
+    this.#deps.medium.full = isFull && !this.#isWell;
   }
 
   /** From now on nothing goes wrong. */
   heal(): void {
     this.#isWell = true;
-    this.#isFull = false;
+    this.#deps.medium.full = false;
+    this.#amidst = undefined;
+  }
+
+  /** Happens in the middle of the next write, if there is one while things go wrong. */
+  amidst(happen: () => void): void {
+    this.#amidst = happen;
   }
 
   /** The store as one process has it, which takes the owner on record to live or not. */
-  open(life: Life, lives: (owner: Owner) => boolean): Store {
-    const { store } = this;
-    const commit = this.#inOrder(life);
+  open(by: Opener): Store {
+    const { life } = by;
+    const { medium } = this.#deps;
+    this.#underWay.set(life, { by, batches: [] });
+    const ask = <T>(verb: (store: Store) => Promise<T>): Promise<T> => life.pass(medium.ask(by, verb));
+    const change = <T>(verb: (store: Store) => Promise<T>): Promise<T> => life.pass(medium.ask(by, verb, true));
+    const commit = this.#inOrder(by);
     return {
-      acquire: (owner) => life.pass(this.#acquire(owner, lives)),
-      renew: (term) => life.pass(store.renew(term)),
-      release: (term) => life.pass(store.release(term)),
-      owner: () => life.pass(store.owner()),
+      acquire: (owner) => change((store) => this.#acquire(owner, store)),
+      renew: (term) => ask((store) => store.renew(term)),
+      release: (term) => change((store) => store.release(term)),
+      owner: () => ask((store) => store.owner()),
       commit: (batch) => life.pass(commit(batch)),
-      tend: () => store.tend(),
-      runs: (which) => life.pass(store.runs(which)),
-      load: (run) => life.pass(store.load(run)),
-      events: (query) => life.pass(store.events(query)),
-      history: (plan) => life.pass(store.history(plan)),
-      lastSeq: () => life.pass(store.lastSeq()),
-      sessions: () => life.pass(store.sessions()),
-      pauses: () => life.pass(store.pauses()),
-      recall: (key) => life.pass(store.recall(key)),
-      doneWith: (keys) => life.pass(store.doneWith(keys)),
-      forget: (before) => life.pass(store.forget(before)),
-      prune: (runs) => life.pass(store.prune(runs)),
-      forgotten: () => life.pass(store.forgotten()),
-      secret: (fresh) => life.pass(store.secret(fresh)),
-      request: (request) => life.pass(this.#isFull ? Promise.reject(new DiskError("ENOSPC")) : store.request(request)),
-      requests: () => life.pass(store.requests()),
-      damage: () => life.pass(store.damage()),
-      check: () => life.pass(store.check()),
+      tend: () => void ask(async (store) => store.tend()),
+      runs: (which) => ask((store) => store.runs(which)),
+      load: (run) => ask((store) => store.load(run)),
+      events: (query) => ask((store) => store.events(query)),
+      history: (plan) => ask((store) => store.history(plan)),
+      lastSeq: () => ask((store) => store.lastSeq()),
+      sessions: () => ask((store) => store.sessions()),
+      pauses: () => ask((store) => store.pauses()),
+      recall: (key) => ask((store) => store.recall(key)),
+      doneWith: (keys) => ask((store) => store.doneWith(keys)),
+      forget: (before) => change((store) => store.forget(before)),
+      prune: (runs) => change((store) => store.prune(runs)),
+      forgotten: () => ask((store) => store.forgotten()),
+      secret: (fresh) => change((store) => store.secret(fresh)),
+      request: (request) => change((store) => store.request(request)),
+      requests: () => ask((store) => store.requests()),
+      damage: () => ask((store) => store.damage()),
+      check: () => ask((store) => store.check()),
       [Symbol.asyncDispose]: async () => {},
     };
   }
 
-  async #acquire(owner: Owner, lives: (owner: Owner) => boolean): ReturnType<Store["acquire"]> {
-    if (this.#isFull) throw new DiskError("ENOSPC");
-    this.#judge = lives;
-    const acquired = await this.store.acquire(owner);
+  /** The process is dead: of what it was writing the kernel may have had a part, or all. */
+  ended(life: Life): void {
+    const { medium } = this.#deps;
+    const found = this.#underWay.get(life);
+    if (found === undefined) return;
+    this.#underWay.delete(life);
+    const torn = this.#writeSome(found.by, found.batches);
+    if (torn === undefined) medium.end(found.by);
+    else medium.end(found.by, torn, () => this.#written(torn));
+  }
+
+  /** The power goes, and takes every process with it. */
+  cut(): void {
+    const { medium } = this.#deps;
+    const writing = [...this.#underWay.values()].findLast(({ batches }) => batches.length > 0);
+    this.#underWay.clear();
+    const batch = writing && this.#writeSome(writing.by, writing.batches);
+    if (writing === undefined || batch === undefined) return medium.cut();
+    medium.cut({ by: writing.by, batch }, () => this.#written(batch));
+  }
+
+  /** The first of them are written; of the next one nobody can say. Nothing when it was not begun. */
+  #writeSome(by: Opener, batches: readonly Batch[]): Batch | undefined {
+    const { chance, medium } = this.#deps;
+    const whole = chance.flip(0.7) ? 0 : chance.whole(0, batches.length);
+    for (const batch of batches.slice(0, whole))
+      void medium.commit(by, batch, () => this.#written(batch)).catch(() => {});
+    return chance.flip(0.8) ? batches[whole] : undefined;
+  }
+
+  async #acquire(owner: Owner, store: Store): ReturnType<Store["acquire"]> {
+    const acquired = await store.acquire(owner);
     if (acquired.ok) this.epoch = acquired.value.epoch;
     return acquired;
   }
 
   /** In the order in which they are given, and none after one that was not written. */
-  #inOrder(life: Life): Store["commit"] {
+  #inOrder(by: Opener): Store["commit"] {
     let last: ReturnType<Store["commit"]> | undefined;
     return (batch) => {
       const before = last;
+      this.#underWay.get(by.life)?.batches.push(batch);
       last = (async () => {
         const earlier = await before;
-        return earlier?.ok === false ? earlier : this.#commit(batch, life);
+        return earlier?.ok === false ? earlier : this.#commit(batch, by);
       })();
       return last;
     };
   }
 
-  async #commit(batch: Batch, life: Life): Promise<Awaited<ReturnType<Store["commit"]>>> {
-    const { chance, trace } = this.#deps;
-    const fate = this.#fate();
+  async #commit(batch: Batch, by: Opener): Promise<Awaited<ReturnType<Store["commit"]>>> {
+    const { trace, medium, chance, faults } = this.#deps;
+    const fails = !this.#isWell && faults.fsync !== undefined && chance.flip(faults.fsync * 0.02);
     await this.#wait();
-    // Its writer is dead: the kernel may have had all of it by then, or not.
-    const isLost = !life.isAlive && chance.flip(0.5);
-    if (isLost || fate === "refused" || (fate === "unknown" && chance.flip(0.5))) {
-      trace(`disk: ${isLost ? "lost" : fate} ${batch.events.length}`);
-      throw new DiskError(fate === "refused" ? "ENOSPC" : "EIO");
-    }
-    const committed = await this.store.commit(batch);
-    if (!committed.ok) {
-      trace(`disk: epoch ${batch.epoch} is over`);
-      return err(committed.error);
-    }
-    this.#deps.written(batch);
-    if (fate === "unknown") throw new DiskError("EIO, although it was written");
-    return committed;
+    const amidst = this.#amidst;
+    this.#amidst = undefined;
+    amidst?.();
+    // Its writer is dead: what became of it was settled then.
+    if (!by.life.isAlive) throw new DiskError("its writer is gone");
+    this.#underWay.get(by.life)?.batches.shift();
+    const committed = await medium.commit(by, batch, () => this.#written(batch), fails ? chance : undefined);
+    if (committed.ok) return committed;
+    trace(`disk: epoch ${batch.epoch} is over`);
+    return err(committed.error);
   }
 
-  #fate(): Fate {
-    const { chance, faults } = this.#deps;
-    if (this.#isWell) return "written";
-    if (this.#isFull) return "refused";
-    return faults.fsync !== undefined && chance.flip(faults.fsync * 0.02) ? "unknown" : "written";
+  #written(batch: Batch): void {
+    this.#deps.written(batch);
   }
 
   #wait(): Promise<void> {

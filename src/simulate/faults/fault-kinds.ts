@@ -24,6 +24,7 @@ export const FAULT_KINDS = [
   "hook",
   "meddle",
   "forge",
+  "power",
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -36,7 +37,7 @@ export const FAULTS: Readonly<Record<FaultKind, string>> = {
   back: "the clock is set back between two schedulers",
   drift: "clocks run too fast or too slow",
   full: "the disk is full for a while",
-  fsync: "a write fails, and may have been written or not",
+  fsync: "a write or a sync fails, and may have been written or not",
   sluggish: "the disk takes up to fifteen seconds",
   delay: "messages are late, and overtake each other",
   drop: "messages are lost",
@@ -51,6 +52,8 @@ export const FAULTS: Readonly<Record<FaultKind, string>> = {
   hook: "nobody can be woken, and no worker can be had",
   meddle: "people pause, resume, cancel, put back, approve, change and drain",
   forge: "somebody reports on what is not theirs",
+  power:
+    "the power goes: schedulers and processes end, and the disk has what was synced, and of the rest whichever parts made it",
 };
 
 /** How much of each there is, from a little to 1; nothing of those that are absent. */

@@ -87,6 +87,12 @@ export class Machine {
     }
   }
 
+  /** It is started anew: nothing runs, and what is left of earlier attempts is not believed. */
+  restart(): void {
+    this.vanish(() => true);
+    for (const process of this.#processes.values()) process.isForgotten = true;
+  }
+
   #start(attempt: Attempt, watch: Watch, life: Life, isStray: boolean): Handle {
     const name = nameOf(attempt);
     const told = Promise.withResolvers<Outcome>();

@@ -23,6 +23,7 @@ const MISHAPS: Readonly<Partial<Record<FaultKind, Mishap>>> = {
   desert: { every: millis(15_000), happen: desert },
   meddle: { every: millis(2_000), happen: (arena) => arena.people.meddle() },
   forge: { every: millis(5_000), happen: forge },
+  power: { every: millis(60_000), happen: (arena, chance) => strike(arena, chance, () => arena.cutPower()) },
 };
 
 export function startMischief(arena: Arena): void {
@@ -43,11 +44,19 @@ function repeat(arena: Arena, chance: Chance, amount: number, mishap: Mishap): v
 }
 
 function crash(arena: Arena, chance: Chance): void {
-  const { vanish } = arena.scenario.faults;
-  for (const scheduler of arena.schedulers) {
-    if (chance.flip(0.7)) arena.kill(scheduler, "it was killed");
-  }
-  if (vanish !== undefined) arena.machine.vanish(() => chance.flip(vanish));
+  strike(arena, chance, () => {
+    const { vanish } = arena.scenario.faults;
+    for (const scheduler of arena.schedulers) {
+      if (chance.flip(0.7)) arena.kill(scheduler, "it was killed");
+    }
+    if (vanish !== undefined) arena.machine.vanish(() => chance.flip(vanish));
+  });
+}
+
+/** At any moment, or in the middle of a write. */
+function strike({ disk }: Arena, chance: Chance, happen: () => void): void {
+  if (chance.flip(0.5)) happen();
+  else disk.amidst(happen);
 }
 
 function freeze(arena: Arena, chance: Chance, amount: number): void {

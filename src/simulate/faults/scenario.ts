@@ -10,6 +10,7 @@ import { CAPABILITIES, type PlanDraft, planDraft } from "./plans.ts";
 
 export interface Scenario {
   readonly seed: number;
+  readonly store: StoreKind;
   readonly faults: Faults;
   /** For how long things go wrong. */
   readonly span: Millis;
@@ -48,6 +49,8 @@ export interface Settings {
 
 /** What of a scenario is kept. Nothing is left out when nothing is said. */
 export interface Limits {
+  /** In memory when nothing is said. */
+  readonly store?: StoreKind;
   /** Only the first so many tasks of each plan. */
   readonly tasks?: number;
   /** Only the first so many plans. */
@@ -56,6 +59,10 @@ export interface Limits {
   readonly without?: readonly FaultKind[];
   readonly span?: Millis;
 }
+
+/** The stores that are played on: in memory, where all is kept that was given to it, or the real one on a drive that fails. */
+export const STORE_KINDS = ["memory", "sqlite"] as const;
+export type StoreKind = (typeof STORE_KINDS)[number];
 
 export function scenarioOf(seed: number, limits: Limits = {}): Scenario {
   const chance = new Chance(seed);
@@ -77,6 +84,7 @@ export function scenarioOf(seed: number, limits: Limits = {}): Scenario {
   const span = size.span(20_000, 240_000);
   return {
     seed,
+    store: limits.store ?? "memory",
     faults,
     span: millis(Math.min(span, limits.span ?? span)),
     plans,

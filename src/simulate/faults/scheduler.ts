@@ -58,7 +58,7 @@ export class SimulatedScheduler {
     const moments = deps.chance.fork("leisure");
     const leisure = (): Millis => millis(moments.whole(0, LEISURE_MAX_MS));
     this.clock = new OwnClock(deps.clock, this.life, { offset, rate, leisure });
-    this.store = deps.disk.open(this.life, deps.lives);
+    this.store = deps.disk.open({ life: this.life, clock: this.clock, lives: deps.lives });
   }
 
   /** Takes the store over, and everything that others have left. False when somebody else has it. */

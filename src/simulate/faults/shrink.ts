@@ -13,8 +13,8 @@ export interface Shrunk {
 }
 
 /** The smallest that was found. Any failure will do: the first law that breaks may be another one then. */
-export async function shrink(seed: number): Promise<Shrunk> {
-  let best: Shrunk = { limits: {}, trial: await tryOut(seed) };
+export async function shrink(seed: number, from: Limits = {}): Promise<Shrunk> {
+  let best: Shrunk = { limits: from, trial: await tryOut(seed, from) };
   let tries = 0;
   for (let isSmaller = true; isSmaller && tries < TRIES_MAX; ) {
     isSmaller = false;
@@ -52,9 +52,10 @@ function* smaller(seed: number, limits: Limits): Iterable<Limits> {
 }
 
 /** The words that play it again. */
-export function replayCommand(seed: number, { tasks, plans, sessions, without, span }: Limits): string {
+export function replayCommand(seed: number, { store, tasks, plans, sessions, without, span }: Limits): string {
   const words = [
     `rota soak --replay ${seed}`,
+    ...(store === undefined ? [] : [`--store ${store}`]),
     ...(without === undefined ? [] : [`--without ${without.join(",")}`]),
     ...(tasks === undefined ? [] : [`--tasks ${tasks}`]),
     ...(plans === undefined ? [] : [`--plans ${plans}`]),

@@ -1,6 +1,7 @@
 /** One seed from the beginning to the end: its history, and every law that was broken in it. The same seed, the same bytes. */
 import { createHash } from "node:crypto";
 import { type Instant, later, type Millis, millis, seconds } from "../../domain/time.ts";
+import { replayAll } from "../../store/replay.ts";
 import { isEnded } from "../history/seen.ts";
 import { Arena } from "./arena.ts";
 import { livenessLaws } from "./liveness.ts";
@@ -34,6 +35,7 @@ const RESTART_MAX = 5_000;
 export async function tryOut(seed: number, limits: Limits = {}, keepsTrace = false): Promise<Trial> {
   const scenario = scenarioOf(seed, limits);
   const arena = new Arena(scenario, keepsTrace);
+  using _medium = arena.medium;
   const { clock, witness } = arena;
   const isBroken = (): boolean => witness.violations.length > 0;
   supervise(arena);
@@ -43,10 +45,12 @@ export async function tryOut(seed: number, limits: Limits = {}, keepsTrace = fal
     calm(arena);
     lookAfter(arena, wellAt);
   });
-  await clock.run(() => isBroken() || (arena.isWell && hasEnded(arena)));
-  if (!isBroken() && !hasEnded(arena)) witness.violate("time stands still, and not everything has ended");
-  if (!isBroken()) await inspect(arena);
-  return judge(arena);
+  await clock.run(() => isBroken() || arena.isOver || (arena.isWell && hasEnded(arena)));
+  if (!isBroken() && !arena.isOver && !hasEnded(arena))
+    witness.violate("time stands still, and not everything has ended");
+  for (const scheduler of arena.schedulers) arena.kill(scheduler, "the end");
+  if (!isBroken()) await (arena.isOver ? inspectRemains(arena) : inspect(arena));
+  return await judge(arena);
 }
 
 /** Whoever looks after the machine: a scheduler that is gone is started again. */
@@ -83,27 +87,32 @@ function hasEnded({ people, witness, scenario }: Arena): boolean {
 }
 
 /** What is left when everything has ended: nothing that runs, and rows that say what the history says. */
-async function inspect(arena: Arena): Promise<void> {
-  const { witness, machine, disk } = arena;
+async function inspect({ witness, machine, medium }: Arena): Promise<void> {
   for (const name of machine.living) witness.violate(`${name} still runs, and everything has ended`);
-  for (const { no } of await disk.store.runs()) {
-    const stored = await disk.store.load(no);
-    if (stored === undefined) witness.violate(`run ${no} is listed, and cannot be read`);
-    for (const row of stored?.tasks ?? []) {
-      for (const law of rowLaws(row, witness.checker.task(no, row.task))) witness.violate(law);
+  await medium.look(async (store) => {
+    for (const { no } of await store.runs()) {
+      const stored = await store.load(no);
+      if (stored === undefined) witness.violate(`run ${no} is listed, and cannot be read`);
+      for (const row of stored?.tasks ?? []) {
+        for (const law of rowLaws(row, witness.checker.task(no, row.task))) witness.violate(law);
+      }
     }
-  }
-  const events = await disk.store.events({});
-  if (events.length !== witness.checker.seq)
-    witness.violate(`${events.length} events are kept, of ${witness.checker.seq}`);
+    const events = await store.events({});
+    if (events.length !== witness.checker.seq)
+      witness.violate(`${events.length} events are kept, of ${witness.checker.seq}`);
+    for (const line of [...(await store.check()), ...(await replayAll(store))]) witness.violate(line);
+  });
+}
+
+/** What is left where the power took what was answered last. */
+async function inspectRemains({ witness, medium }: Arena): Promise<void> {
+  for (const law of await medium.remains()) witness.violate(law);
 }
 
 async function judge(arena: Arena): Promise<Trial> {
-  const { witness, scenario, trace, latencies, disk } = arena;
-  for (const scheduler of arena.schedulers) arena.kill(scheduler, "the end");
-  const ledger = createHash("sha256")
-    .update(JSON.stringify(await disk.store.events({})))
-    .digest("hex");
+  const { witness, scenario, trace, latencies, medium } = arena;
+  const events = await medium.look((store) => store.events({}));
+  const ledger = createHash("sha256").update(JSON.stringify(events)).digest("hex");
   trace.add(`ledger ${ledger}`);
   const tasks = [...witness.checker.runs.values()].flatMap((run) => run.tasks);
   return {
@@ -115,7 +124,7 @@ async function judge(arena: Arena): Promise<Trial> {
     events: witness.events,
     claims: witness.claims,
     tasks: tasks.length,
-    lost: tasks.filter((task) => !isEnded(task)).length,
+    lost: arena.isOver ? 0 : tasks.filter((task) => !isEnded(task)).length,
     waits: witness.waits,
     latencies,
     trace: trace.lines,

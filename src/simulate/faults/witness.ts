@@ -148,6 +148,11 @@ export class Witness {
       this.#successes.set(found, [...(this.#successes.get(found) ?? []), claimName(attempt)]);
   }
 
+  /** What had succeeded, and nobody had heard of yet, nobody will hear of: it is done again. */
+  restarted(): void {
+    this.#successes.clear();
+  }
+
   granted(grant: Grant, session: string, key: string | undefined): void {
     const name = claimName(grant);
     const claim = this.#claims.get(name);

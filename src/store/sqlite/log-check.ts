@@ -6,7 +6,7 @@
  * Where every commit is synced before it is answered, that is damage. Where they are synced later, a power cut may leave it of those that
  * were not synced (`log-mark.ts`).
  */
-import { isOfEarlierBoot, readMark } from "./log-mark.ts";
+import { isOfEarlierBoot, NOWHERE, type Position, readMark } from "./log-mark.ts";
 import type { Files, Platform } from "./platform.ts";
 
 const HEADER_BYTES = 32;
@@ -29,6 +29,19 @@ export function brokenLog(platform: Pick<Platform, "files" | "boot">, database: 
   if (!isSynced && isOfEarlierBoot(mark, platform)) return undefined;
   return `${lost} pages of its log were written after one that is damaged. Put a backup back, or move ${database}-wal away to go on without them`;
 }
+
+/** How far SQLite reads these bytes of a log: up to the end of the last commit that is whole. */
+export function endOfLog(bytes: Buffer): Position {
+  const log = Log.of(bytes);
+  if (log === undefined) return NOWHERE;
+  let pages = 0;
+  for (let no = 0; log.isReadable && no < log.frames && log.isWhole(no); no++) if (log.endsCommit(no)) pages = no + 1;
+  return { salts: log.salts, pages };
+}
+
+/** Where in the file the page stands that comes after so many. */
+export const placeInLog = (pages: number, pageBytes: number): number =>
+  HEADER_BYTES + pages * (FRAME_HEADER_BYTES + pageBytes);
 
 /** The first page that is not what was written. */
 interface Break {

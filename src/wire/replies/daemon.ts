@@ -32,13 +32,19 @@ export const CYCLE = object({
   recovered: names(),
   woken: list(object({ task: words(), session: words() })),
   wakeFailures: count(),
-  noMatch: names(),
-  capacity: count(),
-  cooling: count(),
+  noMatch: names().describe("Tasks for which no session could come, whoever is idle."),
+  unclaimable: count().describe("Tasks that nobody may claim now: they are on hold, or back off."),
+  recentlyNotified: count().describe(
+    "Tasks for which nobody was woken, because every idle session that could come was woken for them within `wakeCooldown`.",
+  ),
+  capacity: count().describe("Tasks for which every session that could come is busy."),
+  cooling: count().describe("Of those recently notified, the ones that have waited for `starvingAge`."),
   starved: names(),
   spawned: names(),
   parked: names(),
-  errors: names(),
+  recoveryErrors: names().describe("What went wrong with leases that ran out."),
+  wakeErrors: names().describe("What went wrong with waking."),
+  errors: names().describe("Everything that went wrong."),
 });
 export type CycleResult = Infer<typeof CYCLE>;
 
@@ -46,14 +52,20 @@ export const STATS = object({
   cycles: count(),
   rebuilds: count(),
   recovered: count(),
+  recoveryErrors: count(),
   wakes: count(),
   wakeFailures: count(),
   noMatch: count(),
+  unclaimable: count(),
+  recentlyNotified: count(),
   starved: count(),
   spawned: count(),
   parked: count(),
   lastCycleAt: time().optional(),
-  lastError: words().optional(),
+  lastRebuildAt: time().optional(),
+  lastRecoveryError: words().optional(),
+  lastWakeError: words().optional(),
+  lastError: words().optional().describe("The last one of any kind."),
 });
 export type CycleStats = Infer<typeof STATS>;
 

@@ -55,7 +55,7 @@ export const EVENT_KINDS = {
   succeeded: { ...ofClaim, ...called, outcome: OUTCOME },
   failed: { ...ofClaim, ...called, outcome: OUTCOME, reason: oneOf(FAIL_REASONS) },
   retried: { ...ofClaim, ...called, outcome: OUTCOME, not_before: time(), costs: boolean() },
-  expired: { ...ofClaim, worker: words(), not_before: time() },
+  expired: { ...ofClaim, worker: words(), not_before: time(), why: words().optional() },
   released: { ...ofClaim, ...called, why: words() },
   parked: {
     ...ofTask,

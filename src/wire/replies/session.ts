@@ -1,7 +1,7 @@
 /** Who works. */
 import { DISPATCH_MODES } from "../../domain/pool.ts";
 import { SESSION_STATES } from "../../domain/session.ts";
-import { type Infer, list, oneOf } from "../../std/schema.ts";
+import { boolean, type Infer, list, oneOf } from "../../std/schema.ts";
 import { object } from "../../std/schema-maps.ts";
 import { count, names, time, words } from "./words.ts";
 
@@ -21,6 +21,9 @@ export const SESSION = object({
   slots: count(),
   ttl_ms: count(),
   state: oneOf(SESSION_STATES),
+  claiming: boolean()
+    .optional()
+    .describe("Whether a claim of it waits to be answered. Only where all sessions are listed."),
   seen_at: time(),
   holds: holds(),
 });
@@ -34,6 +37,7 @@ export const WAKE = object({
   title: words().optional(),
   until: time().describe("Until then the task is kept for this session. ISO 8601."),
   reason: oneOf(["offered", "fan-out", "assigned"]),
+  why: words().optional().describe("The same in words: the setting `wakeReason`."),
 });
 export type Wake = Infer<typeof WAKE>;
 

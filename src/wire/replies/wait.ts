@@ -63,7 +63,7 @@ const EVIDENCE_OF = {
   "breaker-open": { provider: words(), failures: count(), until: time().optional() },
   "rate-limited": { rates: list(object(rate)), until: time() },
   resources: { short: list(object(shortage)), reserved_for: GLIMPSE.optional() },
-  capacity: { workers: count(), idle: count() },
+  capacity: { workers: count(), idle: count(), pool: words().optional() },
   parked: { why: oneOf(PARK_REASONS), since: time() },
 } as const satisfies Readonly<Record<WaitReason, Fields>>;
 

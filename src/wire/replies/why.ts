@@ -1,5 +1,7 @@
 /** Why a task is as it is: what `rota why --json` prints. */
 import { ESTIMATE_SOURCES, type Gate, WAIT_REASONS } from "../../domain/explanation.ts";
+import { DISPATCH_MODES } from "../../domain/pool.ts";
+import { SESSION_STATES } from "../../domain/session.ts";
 import { PRIORITIES } from "../../domain/spec.ts";
 import { FAIL_REASONS, TASK_STATES } from "../../domain/task.ts";
 import { boolean, type Infer, integer, list, nullable, number, oneOf } from "../../std/schema.ts";
@@ -60,6 +62,24 @@ export const WHY = object({
     .optional()
     .describe("When the wait is likely to end, and how that is known."),
   gates: list(GATE).describe("Everything that must be so before it may start, whether it is or not."),
+  pool: object({
+    name: words(),
+    mode: oneOf(DISPATCH_MODES).optional(),
+    requires: names(),
+    workspace: words().optional(),
+    channel: words().optional(),
+    session: words().optional().describe("The only session that may take it."),
+    sessions: list(
+      object({
+        session: words(),
+        state: oneOf(SESSION_STATES),
+        suits: boolean().describe("Whether the task is one that it may take."),
+        claiming: boolean().optional().describe("Whether a claim of it waits to be answered."),
+      }),
+    ),
+  })
+    .optional()
+    .describe("For what waits for a session of a pool: what it asks of one, and which there are."),
   priority: oneOf(PRIORITIES),
   rank: number().describe("The length of the longest path from here to the end of the plan."),
   rank_unit: oneOf(["ms", "hops"]),
