@@ -2,6 +2,7 @@
 import { explainTask } from "../app/explain-run.ts";
 import { findRun, isNewest, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
 import type { Explanation } from "../domain/explanation.ts";
+import { workerId } from "../domain/ids.ts";
 import { leavesLog } from "../views/own-log.ts";
 import { whyJson, whyText } from "../views/why.ts";
 import type { Run } from "./command.ts";
@@ -15,7 +16,7 @@ export const run: Run = async (input, context) => {
   const notice = await sayUnrecovered(reader, input, context);
   const found = await loadRun(reader, await findRun(reader, input.text("run")));
   const task = mustFindTask(found, input.arguments[0] as string);
-  const explanation = await withClaims(await explainTask(reader, found, task), reader);
+  const explanation = await asScheduled(await explainTask(reader, found, task), reader);
   if (input.flag("json")) terminal.out(`${JSON.stringify({ ...whyJson(explanation), ...notice })}\n`);
   else {
     const newest = await isNewest(reader, found);
@@ -31,17 +32,14 @@ export const run: Run = async (input, context) => {
   return 0;
 };
 
-/** Who waits in a claim only the scheduler knows. Where it does not answer, that stays open. */
-async function withClaims(explanation: Explanation, reader: Reader): Promise<Explanation> {
-  const { pool } = explanation;
-  if (pool === undefined || pool.sessions.length === 0 || (await reader.scheduler()) === undefined) return explanation;
+/** How a pool gives out work, and which of its sessions wait in a claim, is known to the scheduler alone. */
+async function asScheduled(explanation: Explanation, reader: Reader): Promise<Explanation> {
+  if (explanation.pool === undefined || (await reader.scheduler()) === undefined) return explanation;
   const { connect } = await import("../wire/client.ts");
   await using client = connect({ state: reader.state.root });
-  const known = new Map((await client.sessions().catch(() => [])).map((each) => [each.session, each]));
-  const sessions = pool.sessions.map((each) => {
-    const claiming = known.get(each.session)?.claiming;
-    return claiming === undefined ? each : { ...each, claiming };
-  });
-  const mode = pool.sessions.map(({ session }) => known.get(session)?.mode).find((each) => each !== undefined);
-  return { ...explanation, pool: { ...pool, sessions, ...(mode && { mode }) } };
+  // A scheduler that does not answer leaves both open.
+  const reply = await client.why(explanation.run, explanation.task).catch(() => undefined);
+  if (reply?.pool === undefined) return explanation;
+  const sessions = reply.pool.sessions.map((each) => ({ ...each, session: workerId(each.session) }));
+  return { ...explanation, pool: { ...reply.pool, sessions } };
 }

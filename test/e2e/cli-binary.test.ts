@@ -90,7 +90,7 @@ describe("init", () => {
     const cwd = freshDir();
     expect(await spawnRota(["init"], { cwd })).toEqual({
       code: 0,
-      out: "Wrote plan.yaml. Run it with `rota run plan.yaml`.\n",
+      out: "Wrote plan.yaml. Run it with: rota run plan.yaml\n",
       err: "",
     });
     expect(await spawnRota(["check", "plan.yaml", "--strict"], { cwd })).toMatchObject({

@@ -151,9 +151,11 @@ describe("a run is named", () => {
   test("in a directory that has runs", async () => {
     const cwd = freshDir();
     expect((await rota(["status"], { cwd })).err).toBe(
-      `STATE_MISSING: There is no .rota directory in ${cwd} or above it (Start with \`rota run PLAN\`, or name the directory with --state DIR.)\n`,
+      `STATE_MISSING: There are no runs yet in ${cwd}/.rota (Start with \`rota run PLAN\`, or name the directory with --state DIR.)\n`,
     );
-    expect((await rota(["status", "--state", "x"], { cwd })).err).toMatch(/^STATE_MISSING: .*\/x has no runs in it/);
+    expect((await rota(["status", "--state", "x"], { cwd })).err).toMatch(
+      /^STATE_MISSING: There are no runs yet in \S+\/x /,
+    );
   });
 
   test("by a start that is only its own", async () => {
