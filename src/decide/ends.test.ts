@@ -95,11 +95,21 @@ describe("a run", () => {
 
   test("goes on while something that is ready can move", () => {
     expect(judgeRun(runIn(two, ready), always)).toEqual({ kind: "going" });
-    expect(judgeRun(runIn(two, ready), never)).toEqual({ kind: "stalled", remaining: 2 });
+    expect(judgeRun(runIn(two, ready), never)).toEqual({ kind: "stalled", remaining: 2, outcome: "deadlock" });
   });
 
-  test("is stalled when all that remains waits for a person", () => {
-    expect(judgeRun(runIn(two, parked), unasked)).toEqual({ kind: "stalled", remaining: 2 });
-    expect(judgeRun(runIn(two, succeeded, parked), unasked)).toEqual({ kind: "stalled", remaining: 1 });
+  test("waits for a person when a task is parked, or only its gate holds it back, and is no deadlock", () => {
+    const waiting = (remaining: number) => ({ kind: "stalled", remaining, outcome: "waiting" });
+    expect(judgeRun(runIn(two, parked), unasked)).toEqual(waiting(2));
+    expect(judgeRun(runIn(two, succeeded, parked), unasked)).toEqual(waiting(1));
+    const gated = runIn([task("a"), task("b", { gate: "Ship it?" })], ready);
+    expect(judgeRun(gated, never)).toEqual(waiting(2));
+    (gated.tasks[1] as Task).approved = true;
+    expect(judgeRun(gated, never)).toMatchObject({ outcome: "deadlock" });
+  });
+
+  test("does not wait for a person at a gate whose task needs what cannot start", () => {
+    const run = runIn([task("a"), task("b", { gate: "Ship it?", needs: ["a"] })], ready);
+    expect(judgeRun(run, never)).toMatchObject({ kind: "stalled", outcome: "deadlock" });
   });
 });

@@ -1,10 +1,11 @@
 /** Whether a run has come to an end, or cannot go on by itself. */
-import { type Run, type RunOutcome, remaining } from "../domain/run.ts";
+import { awaitsApproval } from "../domain/needs.ts";
+import { type Run, type RunEnd, type RunStall, remaining } from "../domain/run.ts";
 
 export type RunVerdict =
   | { readonly kind: "going" }
-  | { readonly kind: "finished"; readonly outcome: Exclude<RunOutcome, "deadlock"> }
-  | { readonly kind: "stalled"; readonly remaining: number };
+  | { readonly kind: "finished"; readonly outcome: RunEnd }
+  | { readonly kind: "stalled"; readonly remaining: number; readonly outcome: RunStall };
 
 /** `canMove`: whether some ready task could be claimed now or later without anybody's help. Asked only when nobody works. */
 export function judgeRun(run: Run, canMove: () => boolean): RunVerdict {
@@ -12,11 +13,15 @@ export function judgeRun(run: Run, canMove: () => boolean): RunVerdict {
   const left = remaining(run);
   if (left === 0) return { kind: "finished", outcome: outcomeOf(run) };
   const going = counts.claimed + counts.running + counts.verifying > 0 || (counts.ready > 0 && canMove());
-  return going ? { kind: "going" } : { kind: "stalled", remaining: left };
+  return going ? { kind: "going" } : { kind: "stalled", remaining: left, outcome: stallOf(run) };
 }
 
+/** One task that a person can move is enough: what comes of the others is seen once it has been moved. */
+const stallOf = ({ counts, tasks }: Run): RunStall =>
+  counts.parked > 0 || tasks.some(awaitsApproval) ? "waiting" : "deadlock";
+
 /** A failure is a failure even when the rest was cancelled. */
-function outcomeOf({ counts, cancelling }: Run): Exclude<RunOutcome, "deadlock"> {
+function outcomeOf({ counts, cancelling }: Run): RunEnd {
   if (counts.failed > 0) return "failed";
   return counts.cancelled > 0 || cancelling ? "cancelled" : "succeeded";
 }

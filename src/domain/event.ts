@@ -4,7 +4,7 @@ import type { TaskNo } from "./graph.ts";
 import type { WorkerId } from "./ids.ts";
 import type { Outcome, Success } from "./outcome.ts";
 import type { PauseScope } from "./pause.ts";
-import type { RunManifest, RunNo, RunOutcome } from "./run.ts";
+import type { RunEnd, RunManifest, RunNo, RunStall } from "./run.ts";
 import type { SessionProfile, SessionState } from "./session.ts";
 import type { Priority, TaskSpec } from "./spec.ts";
 import type { Asked, FailReason, ParkReason, ProcessIdentity, StopReason } from "./task.ts";
@@ -43,14 +43,15 @@ export interface RunReopened extends OfRun {
 export interface RunCancelling extends OfRun, Asked {
   readonly kind: "run_cancelling";
 }
-/** Work remains, nobody works, and nothing that is awaited will come by itself. */
+/** Work remains, no worker is at it, and nothing that is awaited will come by itself. */
 export interface RunStalled extends OfRun {
   readonly kind: "run_stalled";
   readonly remaining: number;
+  readonly outcome: RunStall;
 }
 export interface RunFinished extends OfRun {
   readonly kind: "run_finished";
-  readonly outcome: Exclude<RunOutcome, "deadlock">;
+  readonly outcome: RunEnd;
 }
 
 /** About the scheduler as a whole: what concerns no run stands under run 0. */

@@ -11,6 +11,10 @@ export const isMet = (need: TaskState, kind: EdgeKind, { onFailure }: Pick<TaskS
 export const isGateClosed = ({ spec, approved }: Pick<Task, "spec" | "approved">): boolean =>
   spec.gate !== undefined && !approved;
 
+/** Everything it needs is there, and only a person holds it back. */
+export const awaitsApproval = (task: Task): boolean =>
+  task.status.state === "blocked" && isGateClosed(task) && task.unmet === 1;
+
 /** How many needs hold it back, and a closed gate. */
 export function countUnmet(run: Run, task: Task): number {
   let unmet = isGateClosed(task) ? 1 : 0;

@@ -118,7 +118,11 @@ describe("what cannot have happened is refused", () => {
 
   test("an event about a run that nobody knows", () => {
     expect(() =>
-      reduce(new World(), { kind: "run_stalled", seq: 1, at: NOW, run: runNo(9), remaining: 1 }, []),
+      reduce(
+        new World(),
+        { kind: "run_stalled", seq: 1, at: NOW, run: runNo(9), remaining: 1, outcome: "waiting" },
+        [],
+      ),
     ).toThrow("run 9");
   });
 });

@@ -75,7 +75,7 @@ function reduceRun(world: World, event: RunEvent, changes: Change[]): void {
       mustRun(world, event).cancelling = true;
       return;
     case "run_stalled":
-      mustRun(world, event).status = { state: "stalled", at: event.at };
+      mustRun(world, event).status = { state: "stalled", at: event.at, outcome: event.outcome };
       return;
     case "run_finished":
       mustRun(world, event).status = { state: "finished", at: event.at, outcome: event.outcome };

@@ -11,14 +11,20 @@ declare const number_: unique symbol;
 export type RunNo = number & { readonly [number_]: "RunNo" };
 export const runNo = (raw: number): RunNo => raw as RunNo;
 
-export const RUN_OUTCOMES = ["succeeded", "failed", "deadlock", "cancelled"] as const;
-export type RunOutcome = (typeof RUN_OUTCOMES)[number];
+/** How a run ends. */
+export const RUN_ENDS = ["succeeded", "failed", "cancelled"] as const;
+/** Why a run cannot go on by itself: a task waits for a person, or nothing that is awaited will ever come. */
+export const RUN_STALLS = ["waiting", "deadlock"] as const;
+export const RUN_OUTCOMES = [...RUN_ENDS, ...RUN_STALLS] as const;
+export type RunEnd = (typeof RUN_ENDS)[number];
+export type RunStall = (typeof RUN_STALLS)[number];
+export type RunOutcome = RunEnd | RunStall;
 
-/** `stalled`: work remains that nothing can move; a person can. The others are ends. */
+/** `stalled`: work remains that the scheduler alone cannot move. */
 export type RunStatus =
   | { readonly state: "active" }
-  | { readonly state: "stalled"; readonly at: Instant }
-  | { readonly state: "finished"; readonly at: Instant; readonly outcome: Exclude<RunOutcome, "deadlock"> };
+  | { readonly state: "stalled"; readonly at: Instant; readonly outcome: RunStall }
+  | { readonly state: "finished"; readonly at: Instant; readonly outcome: RunEnd };
 
 /** What is fixed about a run from the moment it is submitted. */
 export interface RunManifest {

@@ -193,7 +193,7 @@ describe("a run that cannot go on by itself", () => {
     const run = await rig.submit([task("a"), task("b", { gate: "sure?" }), task("c", { needs: ["b"] })]);
     const idle = rig.engine.idle(run);
     rig.machine.at("a").succeeds();
-    expect((await rig.promised(idle)).status).toEqual({ state: "stalled", at: rig.clock.now() });
+    expect((await rig.promised(idle)).status).toEqual({ state: "stalled", at: rig.clock.now(), outcome: "waiting" });
     expect((await rig.store.events({})).at(-1)).toMatchObject({ kind: "run_stalled", remaining: 2 });
   });
 

@@ -43,7 +43,10 @@ export class Verdicts {
       if (verdict.kind === "finished") {
         journal.ofRun(run.no, { kind: "run_finished", outcome: verdict.outcome }, now);
         this.#conclude(turn, run);
-      } else if (dispatching) journal.ofRun(run.no, { kind: "run_stalled", remaining: verdict.remaining }, now);
+      } else if (dispatching) {
+        const { remaining, outcome } = verdict;
+        journal.ofRun(run.no, { kind: "run_stalled", remaining, outcome }, now);
+      }
     }
     const waiters = this.#waiters.get(run) ?? [];
     this.#waiters.delete(run);

@@ -49,7 +49,7 @@ export function storeConformance(name: string, open: OpenStore): void {
 
     test.each([
       ["active", undefined],
-      ["stalled", { kind: "run_stalled", remaining: 1 } as const],
+      ["stalled", { kind: "run_stalled", remaining: 1, outcome: "deadlock" } as const],
       ["finished", { kind: "run_finished", outcome: "failed" } as const],
     ])("a run is given back %s", async (state, news) => {
       await using store = await open();

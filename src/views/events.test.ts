@@ -42,7 +42,7 @@ function everything(): Story {
     .of("poor", { kind: "cancelled", asked })
     .start("lost")
     .of("lost", { kind: "expired", worker: workerId("local/1"), notBefore: NOON })
-    .ofRun({ kind: "run_stalled", remaining: 1 })
+    .ofRun({ kind: "run_stalled", remaining: 1, outcome: "waiting" })
     .ofRun({ kind: "run_reopened", epoch: 2 })
     .ofRun({ kind: "run_cancelling", by: "ada" })
     .of("lost", { kind: "cancelled", asked: { by: "ada" } })
@@ -80,7 +80,7 @@ test("for people every event is one line", () => {
        24  12:00:08  lost                  claimed by local/1 (attempt 1, waited 8s)
        25  12:00:08  lost                  started
        26  12:00:08  lost                  lost: the scheduler that ran it on local/1 died, and nobody took it over
-       27  12:00:08  release               stalled: 1 task cannot go on
+       27  12:00:08  release               waits for a person, with 1 task left
        28  12:00:08  release               taken up again
        29  12:00:08  release               to be cancelled, asked by ada
        30  12:00:08  lost                  cancelled, asked by ada
@@ -120,7 +120,7 @@ test("for programs every event is one object", () => {
     {"seq":24,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"claimed","task":"lost","version":1,"attempt":1,"fence":1,"worker":"local/1","deadline":"2026-03-14T12:00:38.000Z","evidence":{"lane":"normal","rank":1,"waited_ms":8000}}
     {"seq":25,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"started","task":"lost","version":2,"attempt":1,"fence":1}
     {"seq":26,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"expired","task":"lost","version":3,"attempt":1,"fence":1,"worker":"local/1","not_before":"2026-03-14T12:00:00.000Z"}
-    {"seq":27,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_stalled","remaining":1}
+    {"seq":27,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_stalled","remaining":1,"outcome":"waiting"}
     {"seq":28,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_reopened","epoch":2}
     {"seq":29,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"run_cancelling","by":"ada"}
     {"seq":30,"at":"2026-03-14T12:00:08.000Z","run":"release-7f3a2c","kind":"cancelled","task":"lost","version":4,"attempt":1,"by":"ada"}

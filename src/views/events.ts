@@ -7,6 +7,7 @@ import {
   isSystemEvent,
   isTaskEvent,
   type RunEvent,
+  type RunStalled,
   type TaskEvent,
 } from "../domain/event.ts";
 import { describeOutcome, isTaken } from "../domain/outcome.ts";
@@ -55,12 +56,17 @@ function runDetail(event: RunEvent, run: Run): Detail<RunEvent["kind"]> {
     case "run_cancelling":
       return { kind, ...askedJson(event) };
     case "run_stalled":
-      return { kind, remaining: event.remaining };
+      return { kind, remaining: event.remaining, outcome: event.outcome };
     case "run_finished":
       return { kind, outcome: event.outcome };
     default:
       return unreachable(event);
   }
+}
+
+function stallWords({ outcome, remaining }: RunStalled): string {
+  const left = plural(remaining, "task");
+  return outcome === "waiting" ? `waits for a person, with ${left} left` : `stalled: ${left} cannot go on`;
 }
 
 function taskDetail(event: TaskEvent, run: Run): Detail<TaskEvent["kind"]> {
@@ -184,7 +190,7 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
     case "run_cancelling":
       return { text: `to be cancelled, ${askedWords(event)}`, tone: "warn" };
     case "run_stalled":
-      return { text: `stalled: ${plural(event.remaining, "task")} cannot go on`, tone: "warn" };
+      return { text: stallWords(event), tone: "warn" };
     case "run_finished":
       return { text: event.outcome, tone: RUN_TONES[event.outcome] };
     case "claimed":

@@ -4,7 +4,7 @@ import type { Forecast } from "../domain/estimate.ts";
 import { type Event, isSystemEvent, isTaskEvent } from "../domain/event.ts";
 import type { Wait } from "../domain/explanation.ts";
 import type { TaskId } from "../domain/ids.ts";
-import { isGateClosed } from "../domain/needs.ts";
+import { awaitsApproval } from "../domain/needs.ts";
 import { describeOutcome, isTaken, type Outcome } from "../domain/outcome.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { type Held, isHeld, type Task, type TaskState } from "../domain/task.ts";
@@ -104,11 +104,10 @@ function liveTask(task: Task, { since, state, stopping }: Held, { lastLineOf }: 
 /** Those that only a person can move come first, and those that wait for others last. */
 const SHOWN: readonly { readonly state: TaskState; readonly is?: (task: Task) => boolean }[] = [
   { state: "parked" },
-  { state: "blocked", is: (task) => awaitsApproval(task) },
+  { state: "blocked", is: awaitsApproval },
   { state: "ready" },
   { state: "blocked", is: (task) => !awaitsApproval(task) },
 ];
-const awaitsApproval = (task: Task): boolean => isGateClosed(task) && task.unmet === 1;
 
 function waitingOf({ run, waitOf }: LiveInput): LiveModel["waiting"] {
   const shown: { task: TaskId; state: TaskState; wait: Wait }[] = [];

@@ -84,6 +84,7 @@ const VERDICTS: Readonly<Record<ReportOutcome, { readonly sign: string; readonly
     succeeded: { sign: "✔", tone: "good", verb: "succeeded in" },
     failed: { sign: "✖", tone: "bad", verb: "failed after" },
     cancelled: { sign: "⊘", tone: "warn", verb: "was cancelled after" },
+    waiting: { sign: "‖", tone: "warn", verb: "waits for a person, after" },
     deadlock: { sign: "‖", tone: "warn", verb: "cannot go on, after" },
     interrupted: { sign: "‖", tone: "warn", verb: "was interrupted after" },
   };
@@ -135,7 +136,7 @@ function nextCommands(report: Report, command: CommandWriter): [string, string][
   if (gated !== undefined) next.push([ofRun("approve", gated.task), "open its gate"]);
   if (parked !== undefined) next.push([ofRun("requeue", parked.task), "try it again, at no cost"]);
   if (other !== undefined) next.push([ofRun("why", other.task), "what it asks for"]);
-  if ((outcome === "deadlock" || outcome === "interrupted") && !served)
+  if ((outcome === "waiting" || outcome === "deadlock" || outcome === "interrupted") && !served)
     next.push([command(["run", file, "--resume"]), "then go on"]);
   if (outcome === "failed" || outcome === "cancelled") next.push([ofRun("retry"), "run again what did not succeed"]);
   return next;

@@ -68,7 +68,11 @@ describe("the report", () => {
   });
 
   test("of a run that a daemon has: what to do, but not to go on with it by oneself", () => {
-    const story = new Story({ publish: { gate: "Ship it?" } }).ofRun({ kind: "run_stalled", remaining: 1 });
+    const story = new Story({ publish: { gate: "Ship it?" } }).ofRun({
+      kind: "run_stalled",
+      remaining: 1,
+      outcome: "waiting",
+    });
     const stuck = blockers(releaseDispatcher(story), story.run, story.now);
     const said = report(story, { blockers: stuck, served: true });
     expect(said).toContain("rota approve publish");
@@ -123,7 +127,7 @@ describe("the report", () => {
     `);
   });
 
-  test("of a deadlock: who must do what, and how many wait behind it", () => {
+  test("of a run that waits for a person: who must do what, and how many wait behind it", () => {
     const story = new Story({
       publish: { gate: "Ship it?" },
       announce: { needs: ["publish"] },
@@ -133,7 +137,7 @@ describe("the report", () => {
       bench: { requires: ["cuda"] },
     });
     story.start("train").pass(4).of("train", { kind: "parked", reason: "attention" });
-    story.ofRun({ kind: "run_stalled", remaining: 6 });
+    story.ofRun({ kind: "run_stalled", remaining: 6, outcome: "waiting" });
     const stuck = blockers(releaseDispatcher(story), story.run, story.now);
     expect(report(story, { blockers: stuck })).toMatchInlineSnapshot(`
       "
@@ -141,7 +145,7 @@ describe("the report", () => {
       ‖ train    its failure needs a person  behind it: serve
       ○ bench    no worker has cuda
 
-      ‖ release cannot go on, after 4s
+      ‖ release waits for a person, after 4s
         tasks  1 parked · 1 ready · 4 blocked
 
       Next
@@ -190,7 +194,7 @@ describe("the report", () => {
           },
         ],
         "duration_ms": 4000,
-        "outcome": "deadlock",
+        "outcome": "waiting",
         "run": "release-7f3a2c",
         "tasks": {
           "cancelled": 0,

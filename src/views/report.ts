@@ -34,7 +34,7 @@ export interface SummaryInput {
   readonly blockers: readonly Blocker[];
 }
 
-/** `deadlock` and `interrupted` are not ends: the run can go on. */
+/** `waiting`, `deadlock` and `interrupted` are not ends: the run can go on. */
 export type ReportOutcome = RunOutcome | "interrupted";
 
 export interface Report {
@@ -109,7 +109,7 @@ export function reportOf(input: ReportInput): Report {
 
 function outcomeOf({ status }: Run, interrupted: boolean): ReportOutcome {
   if (status.state === "finished") return status.outcome;
-  return status.state === "stalled" && !interrupted ? "deadlock" : "interrupted";
+  return status.state === "stalled" && !interrupted ? status.outcome : "interrupted";
 }
 
 /** Claims, not failures: every try counts. */

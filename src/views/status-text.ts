@@ -64,6 +64,7 @@ export const RUN_WORDS: Readonly<
   interrupted: { word: "interrupted", tone: "warn", sign: "‖" },
   succeeded: { word: "succeeded", tone: "good", sign: "✔" },
   failed: { word: "failed", tone: "bad", sign: "✖" },
+  waiting: { word: "waiting for a person", tone: "warn", sign: "‖" },
   deadlock: { word: "stalled", tone: "warn", sign: "‖" },
   cancelled: { word: "cancelled", tone: "warn", sign: "⊘" },
 };

@@ -212,7 +212,7 @@ test("the list of runs has the newest first, and says which were cut short", () 
   const now = releaseStory().now;
   const runs = [
     { manifest, tasks: 12_345, status: { state: "finished", at: now, outcome: "succeeded" }, cancelling: false },
-    { manifest, tasks: 1, status: { state: "stalled", at: now }, cancelling: false },
+    { manifest, tasks: 1, status: { state: "stalled", at: now, outcome: "deadlock" }, cancelling: false },
     { manifest, tasks: 4, status: { state: "active" }, cancelling: false },
   ] as const;
   expect(show(runsText({ runs, owned: false, now }, { columns: 80 }, PLAIN))).toMatchInlineSnapshot(`

@@ -171,8 +171,7 @@ function pausedHere(run: Run, { scope, asked, at }: Pause): PauseReply | undefin
 }
 
 export function runState({ status, cancelling }: Pick<Run, "status" | "cancelling">, owned: boolean): RunState {
-  if (status.state === "finished") return status.outcome;
-  if (status.state === "stalled") return "deadlock";
+  if (status.state !== "active") return status.outcome;
   if (!owned) return "interrupted";
   return cancelling ? "cancelling" : "running";
 }

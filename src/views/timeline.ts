@@ -57,7 +57,7 @@ export function timelineOf(run: Run, events: Iterable<Event>, now: Instant): Tim
   return {
     run: manifest.id,
     name: manifest.name,
-    state: status.state === "finished" ? status.outcome : status.state === "stalled" ? "stalled" : "running",
+    state: status.state === "active" ? "running" : status.outcome,
     from: manifest.submittedAt,
     to: status.state === "active" ? instant(Math.max(now, manifest.submittedAt)) : status.at,
     tasks: run.tasks.length,

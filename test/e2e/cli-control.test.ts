@@ -71,7 +71,7 @@ describe("submit", () => {
   test.each([
     ["succeeds", "  a: { run: 'true' }\n", 0, "succeeded"],
     ["fails", "  a: { run: 'exit 3' }\n  b: { run: 'true', needs: [a] }\n", 1, "failed"],
-    ["stalls", "  a: { run: 'true', gate: Really? }\n", 3, "deadlock"],
+    ["stalls", "  a: { run: 'true', gate: Really? }\n", 3, "waiting"],
   ])("waits for a run that %s, with the exit code of run", async (_, tasks, code, outcome) => {
     const place = await served();
     writeFileSync(join(place.cwd, "plan.yaml"), `name: plan\ntasks:\n${tasks}`);
@@ -259,7 +259,7 @@ describe("what people ask of a run goes through the daemon", () => {
   test("approve opens a gate, and a stalled run goes on", async () => {
     const place = await served();
     const run = await place.submit("  gated: { run: 'echo on > done', gate: Really? }\n");
-    await until("it is stalled", async () => (await place.json<{ state: string }>(["status"])).state === "deadlock");
+    await until("it is stalled", async () => (await place.json<{ state: string }>(["status"])).state === "waiting");
     expect(await place.json(["approve", "gated"])).toEqual({
       ...{ request: "approve", run, task: "gated", answer: "done", scheduler: true },
     });

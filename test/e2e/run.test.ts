@@ -103,7 +103,7 @@ describe("how a run ends", () => {
     expect(stalled.out).toContain("Ship it?");
     expect(stalled.out).toMatch(/tell.*ship/s);
     expect(lastJson<Summary>(await place.rota(["run", "plan.json", "--resume", "--json"]))).toMatchObject({
-      outcome: "deadlock",
+      outcome: "waiting",
     });
     expect((await place.rota(["approve", "ship", "--why", "green"])).code).toBe(0);
     // Nobody is there to do it, so it is kept, and whoever looks is told so.

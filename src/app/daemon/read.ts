@@ -73,8 +73,7 @@ const summaryOf = ({ manifest, status, tasks }: RunRow): RunSummary => ({
   run: manifest.id,
   name: manifest.name,
   state: status.state,
-  ...(status.state === "finished" && { outcome: status.outcome }),
-  ...(status.state === "stalled" && { outcome: "deadlock" as const }),
+  ...(status.state !== "active" && { outcome: status.outcome }),
   tasks,
 });
 
@@ -171,8 +170,7 @@ async function awaitRun(parts: LookParts, name: string, waitMs: number, { signal
 }
 
 function outcomeOf({ status }: Run): RunOutcome | undefined {
-  if (status.state === "finished") return status.outcome;
-  return status.state === "stalled" ? "deadlock" : undefined;
+  return status.state === "active" ? undefined : status.outcome;
 }
 
 async function queryOf(parts: Parts, { run, task, after }: EventsRequest): Promise<EventQuery> {

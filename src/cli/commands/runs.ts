@@ -10,7 +10,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     details:
       "Runs every task as soon as what it needs has succeeded and there is room for it. Ctrl-C stops the run in order; " +
       "`--resume` goes on with it. Exit code 0 when all succeeded, 1 when a task failed, 2 for bad usage or a bad plan, " +
-      "3 when work remains that nothing can move, 130 when interrupted.",
+      "3 when what remains waits for a person or cannot go on, 130 when interrupted.",
     arguments: [PLAN],
     options: {
       workers,

@@ -23,6 +23,7 @@ export const run: OptionSpec = {
 export const why: OptionSpec = { kind: "text", value: "TEXT", describe: "The reason, kept with the record of it" };
 export const workers: OptionSpec = {
   kind: "count",
+  short: "j",
   value: "N",
   describe: "How many tasks may run at once",
   fallback: "one per core",

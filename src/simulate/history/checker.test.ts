@@ -153,6 +153,15 @@ describe("a checker notices", () => {
     expect(broken(closed, shut)[0]).toContain("its gate is closed");
   });
 
+  test("that a run waits for a person although none can move it, or is stuck although one can", () => {
+    const stalled = (gate: object, outcome: "waiting" | "deadlock") =>
+      broken(plan({ a: gate }).ofRun({ kind: "run_stalled", remaining: 1, outcome }));
+    expect(stalled({ gate: "sure?" }, "waiting")).toEqual([]);
+    expect(stalled({}, "deadlock")).toEqual([]);
+    expect(stalled({}, "waiting")[0]).toContain("its outcome cannot be waiting");
+    expect(stalled({ gate: "sure?" }, "deadlock")[0]).toContain("its outcome cannot be deadlock");
+  });
+
   test("that a task is kept for one and given to another", () => {
     const story = plan({ a: {} });
     story.of("a", { kind: "offered", session: workerId("s1"), until: (story.now + 1_000) as typeof story.now });

@@ -15,7 +15,7 @@ import { type Pause, scopeKey } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
 import type { Amounts } from "../../domain/spec.ts";
 import { type Range, Skips } from "../../std/skips.ts";
-import { checkClaim, type SeenSession } from "./claims.ts";
+import { awaitsPerson, checkClaim, type SeenSession } from "./claims.ts";
 import { checkEnd } from "./ends.ts";
 import { KeyLaws } from "./keys.ts";
 import {
@@ -143,7 +143,10 @@ export class HistoryChecker {
       case "run_stalled":
         run.state = "stalled";
         if (left.length !== event.remaining) this.#break(event, `${left.length} tasks remain, not ${event.remaining}`);
-        if (left.some(isHeld)) this.#break(event, "somebody is at work");
+        if (left.some(isHeld)) this.#break(event, "a worker is at work");
+        if ((event.outcome === "waiting") !== left.some(awaitsPerson)) {
+          this.#break(event, `its outcome cannot be ${event.outcome}`);
+        }
         return;
       case "run_finished":
         run.state = "finished";

@@ -38,6 +38,17 @@ export function checkClaim(task: SeenTask, event: TaskClaimed, around: Surroundi
   checkWorker(task, event, around, say);
 }
 
+/** Nothing but a person holds it back. */
+export function awaitsPerson(task: SeenTask): boolean {
+  if (task.state === "parked") return true;
+  if (task.state !== "waiting" || task.spec.gate === undefined || task.approved) return false;
+  let isFree = true;
+  checkNeeds(task, () => {
+    isFree = false;
+  });
+  return isFree;
+}
+
 function checkNeeds({ spec, run }: SeenTask, say: Say): void {
   for (const id of spec.needs) {
     const need = run.byId.get(id);

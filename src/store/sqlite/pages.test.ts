@@ -70,7 +70,7 @@ test("from any position on, of any run or task, and as many as are asked for: it
   const other = scribe.submit([task("a")], { id: runId("run-2") }, runNo(2));
   scribe.write(wide, 0, done).write(other, 0, claimed).write(wide, 1, done);
   await store.commit(scribe.journal.take(epoch));
-  scribe.journal.ofRun(FIRST, { kind: "run_stalled", remaining: 1 }, NOW);
+  scribe.journal.ofRun(FIRST, { kind: "run_stalled", remaining: 1, outcome: "waiting" }, NOW);
   await store.commit(scribe.journal.take(epoch));
   const all = await store.events({});
   expect(all.length).toBeGreaterThan(2 * PAGE_MAX);

@@ -124,7 +124,7 @@ const RUN_COLUMNS = [
 const runValues = (row: Row): Value[] => RUN_COLUMNS.map((column) => row[column] as Value);
 
 function toRunStatus({ state, ended_at: at, outcome }: Row): RunStatus {
-  return (state === "active" ? { state } : state === "stalled" ? { state, at } : { state, at, outcome }) as RunStatus;
+  return (state === "active" ? { state } : { state, at, outcome }) as RunStatus;
 }
 
 /** The order is that of the pages, and nobody sorts what should be sorted already: pages that changed places are noticed here. */

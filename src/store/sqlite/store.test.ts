@@ -202,7 +202,9 @@ describe("the laws of the rows are the database's own", () => {
     ["finished with an outcome nobody knows", { state: "finished", ended_at: 1, outcome: "deadlock" }],
     ["active with an outcome", { outcome: "failed" }],
     ["active with an end", { ended_at: 1 }],
-    ["stalled without saying since when", { state: "stalled" }],
+    ["stalled without saying since when", { state: "stalled", outcome: "waiting" }],
+    ["stalled without saying why", { state: "stalled", ended_at: 1 }],
+    ["stalled with the outcome of one that finished", { state: "stalled", ended_at: 1, outcome: "failed" }],
     ["half cancelling", { cancelling: 2 }],
   ])("a run row is not %s", (_, row) => {
     expect(() => insert("run", { ...run, ...row })).toThrow(/constraint/);

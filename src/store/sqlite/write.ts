@@ -35,7 +35,7 @@ function updateRun(sql: Writing, { no, manifest, tasks, status, cancelling }: Ru
   sql.updateRun.run(...now, sumOf("run", no, id, name, digest, JSON.stringify(manifest), tasks, ...now), no);
 }
 
-const outcomeOf = (status: RunStatus): string | null => (status.state === "finished" ? status.outcome : null);
+const outcomeOf = (status: RunStatus): string | null => (status.state === "active" ? null : status.outcome);
 const endedAt = (status: RunStatus): number | null => (status.state === "active" ? null : status.at);
 
 function updateSpec(sql: Writing, { run, task, spec }: SpecWrite): void {

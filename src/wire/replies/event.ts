@@ -2,7 +2,7 @@
 import { type EventKind, OFFER_ENDS } from "../../domain/event.ts";
 import { WAIT_REASONS } from "../../domain/explanation.ts";
 import { TIMEOUT_LIMITS } from "../../domain/outcome.ts";
-import { RUN_OUTCOMES } from "../../domain/run.ts";
+import { RUN_ENDS, RUN_STALLS } from "../../domain/run.ts";
 import { SESSION_STATES } from "../../domain/session.ts";
 import { PRIORITIES } from "../../domain/spec.ts";
 import { FAIL_REASONS, PARK_REASONS } from "../../domain/task.ts";
@@ -32,8 +32,8 @@ export const EVENT_KINDS = {
   run_submitted: { ...ofRun, ...called, name: words(), tasks: count() },
   run_reopened: { ...ofRun, epoch: count() },
   run_cancelling: { ...ofRun, ...asked },
-  run_stalled: { ...ofRun, remaining: count() },
-  run_finished: { ...ofRun, outcome: oneOf(RUN_OUTCOMES) },
+  run_stalled: { ...ofRun, remaining: count(), outcome: oneOf(RUN_STALLS) },
+  run_finished: { ...ofRun, outcome: oneOf(RUN_ENDS) },
 
   claimed: {
     ...ofClaim,

@@ -28,11 +28,13 @@ create table run (
   manifest   text not null,
   tasks      integer not null,
   state      text not null check (state = 'active' or state = 'stalled' or state = 'finished'),
-  outcome    text check (outcome = 'succeeded' or outcome = 'failed' or outcome = 'cancelled'),
+  outcome    text,
   ended_at   integer,
   cancelling integer not null check (cancelling = 0 or cancelling = 1),
   sum        integer not null,
-  check ((state = 'finished') = (outcome is not null)),
+  check ((state = 'active') = (outcome is null)),
+  check (state <> 'finished' or outcome = 'succeeded' or outcome = 'failed' or outcome = 'cancelled'),
+  check (state <> 'stalled' or outcome = 'waiting' or outcome = 'deadlock'),
   check ((state = 'active') = (ended_at is null))
 ) strict;
 -- Few of the runs there are have not ended: a scheduler that goes on with those need not look through all of them.
