@@ -22,6 +22,7 @@ export function watched(db: Database, watch: Watch): Database {
         all: (...args: never[]) => around(sql, () => real.all(...args)),
         run: (...args: never[]) => around(sql, () => real.run(...args)),
         iterate: (...args: never[]) => around(sql, () => real.iterate(...args)),
+        setReturnArrays: (enabled) => real.setReturnArrays(enabled),
       };
     },
     exec: (sql) => around(sql, () => db.exec(sql)),

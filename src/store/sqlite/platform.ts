@@ -34,7 +34,7 @@ export interface Database extends Disposable {
   readonly isOpen: boolean;
   readonly isTransaction: boolean;
 }
-export type Statement = Pick<StatementSync, "get" | "all" | "run" | "iterate">;
+export type Statement = Pick<StatementSync, "get" | "all" | "run" | "iterate" | "setReturnArrays">;
 
 /** What goes wrong is thrown as `node:fs` throws it, with `code` and `syscall`. */
 export interface Files {

@@ -128,38 +128,17 @@ function toRunStatus({ state, ended_at: at, outcome }: Row): RunStatus {
 }
 
 /** The order is that of the pages, and nobody sorts what should be sorted already: pages that changed places are noticed here. */
-function toSpec(row: Row, index: number): TaskSpec {
-  const { run, no, id, spec } = row as { run: number; no: number; id: string; spec: string };
-  verify(row["sum"], sumOf("task_spec", run, no, id, spec), () => `task ${no} of run ${run}, as planned,`);
+function toSpec(row: unknown, index: number): TaskSpec {
+  const [run, no, id, spec, sum] = row as [number, number, string, string, number];
+  verify(sum, sumOf("task_spec", run, no, id, spec), () => `task ${no} of run ${run}, as planned,`);
   if (no !== index) throw damaged(`task ${index} of run ${run} is not where it should be`);
   return unpackSpec(JSON.parse(spec));
 }
 
-interface StoredTask {
-  readonly run: number;
-  readonly no: number;
-  readonly state: string;
-  readonly version: number;
-  readonly attempt: number;
-  readonly failures: number;
-  readonly expiries: number;
-  readonly approved: number;
-  readonly since: number;
-  readonly not_before: number | null;
-  readonly worker: string | null;
-  readonly expires_at: number | null;
-  readonly token_hash: string | null;
-  readonly lost_by: string | null;
-  readonly lane: string | null;
-  readonly detail: string | null;
-  readonly sum: number;
-}
-
-function toTaskRow(raw: Row): TaskRow {
-  const row = raw as unknown as StoredTask;
-  const { run, no: task, state, version, attempt, failures, expiries, approved, since } = row;
-  const { not_before: notBefore, worker, expires_at: deadline, token_hash: tokenHash, lost_by: lostBy } = row;
-  const { lane, detail } = row;
+function toTaskRow(values: unknown): TaskRow {
+  const row = values as [...Parameters<typeof taskSum>, sum: number];
+  const [run, task, state, version, attempt, failures, expiries, approved, since, ...rest] = row;
+  const [notBefore, worker, deadline, tokenHash, lostBy, lane, detail, found] = rest;
   const sum = taskSum(
     run,
     task,
@@ -178,7 +157,7 @@ function toTaskRow(raw: Row): TaskRow {
     lane,
     detail,
   );
-  verify(row.sum, sum, () => `task ${task} of run ${run}`);
+  verify(found, sum, () => `task ${task} of run ${run}`);
   return {
     run,
     task,

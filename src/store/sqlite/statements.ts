@@ -2,7 +2,7 @@
 
 import { Inserts } from "./inserts.ts";
 import { PAGE_MAX } from "./pages.ts";
-import type { Database } from "./platform.ts";
+import type { Database, Statement } from "./platform.ts";
 
 export type Reading = ReturnType<typeof prepareReading>;
 
@@ -18,11 +18,13 @@ export function prepareReading(db: Database) {
     // A range and not a pattern: the index on the ids is used, and no sign in what was typed means anything.
     runsBeginning: db.prepare(`${run} where id >= ? and id < ? order by no`),
     newestRuns: db.prepare(`select * from (${run} where no < ? order by no desc limit ?) order by no`),
-    specsOfRun: db.prepare(`select run, no, id, spec, sum from task_spec where run = ? order by no`),
-    tasksOfRun: db.prepare(`
+    specsOfRun: asLists(db.prepare(`select run, no, id, spec, sum from task_spec where run = ? order by no`)),
+    tasksOfRun: asLists(
+      db.prepare(`
       select run, no, state, version, attempt, failures, expiries, approved, since,
              not_before, worker, expires_at, token_hash, lost_by, lane, detail, sum
       from task where run = ? order by no`),
+    ),
     lastSeq: db.prepare("select coalesce((select last from page order by first desc limit 1), 0) as seq"),
     // No more than is asked for is read, in order.
     pages: db.prepare(`
@@ -41,6 +43,12 @@ export function prepareReading(db: Database) {
     oneDoneKey: db.prepare("select key, body, sum from done_key where key = ?"),
     oneAnswer: db.prepare("select key, at, body, sum from answer where key = ?"),
   };
+}
+
+/** Gives each row as the list of its values: for the rows of a large run that takes a quarter of the time that objects take. */
+function asLists(statement: Statement): Statement {
+  statement.setReturnArrays(true);
+  return statement;
 }
 
 export type SealReading = ReturnType<typeof prepareSeals>;
