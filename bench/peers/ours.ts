@@ -3,7 +3,6 @@ import { rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { runId, taskId } from "../../src/domain/ids.ts";
 import { SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";
-import { compileAfter, SOON } from "../../src/effects/compiler.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { directory, manifest, openEngine } from "../engine/open.ts";
 import { idleMs, WARM_UP_SAMPLES } from "../rig.ts";
@@ -66,8 +65,6 @@ async function latency(samples: number) {
   return { times: times.slice(WARM_UP_SAMPLES) };
 }
 
-// As `rota serve` has it.
-compileAfter(SOON);
 const [measure, ...args] = process.argv.slice(2);
 const [shape = "jobs", ...sizes] = args;
 const [jobs = 0, size = 1, warmUp = 0] = sizes.map(Number);

@@ -4,7 +4,6 @@ import { PRESSURE_PRESETS } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { workerId } from "../domain/ids.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";
-import { compileAfter, LATE } from "../effects/compiler.ts";
 import { ownIdentity } from "../effects/host.ts";
 import { hostName, machineCapacity } from "../effects/machine.ts";
 import { type Secrets, systemSecrets } from "../effects/random.ts";
@@ -27,7 +26,7 @@ export interface SchedulerOptions {
   readonly executor: Executor;
   /** What is written down as the reason why the state directory is in use. */
   readonly command: string;
-  /** It stays for many runs: those that have ended are not kept in memory. One that does not is over soon. */
+  /** It stays for many runs: those that have ended are not kept in memory. */
   readonly stays?: boolean;
 }
 
@@ -44,7 +43,6 @@ export interface Scheduler extends AsyncDisposable {
 export async function openScheduler(options: SchedulerOptions): Promise<Scheduler> {
   const { state, config, executor, stays = false } = options;
   const { workers, durability } = config;
-  if (!stays) compileAfter(LATE);
   const clock = systemClock();
   const secrets = systemSecrets();
   const capacity = machineCapacity();

@@ -28,7 +28,6 @@ export const run: Run = async (input, context) => {
   const of = { config, state, command: SERVE, environment: env, version: version(), ...where };
   await using daemon = await openDaemon({ ...of, executor });
   const server = await openDoors(daemon, { state, listen: input.text("listen"), ...where }, terminal);
-  daemon.settleDown();
   terminal.err(`Serving ${state.root} on ${server.socket}${server.url === undefined ? "" : ` and ${server.url}`}\n`);
   if (input.flag("json")) {
     const { url, tokenFile: token } = server;

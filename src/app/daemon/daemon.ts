@@ -5,7 +5,6 @@
 import { spawn } from "node:child_process";
 
 import { hours, later, millis } from "../../domain/time.ts";
-import { compileAfter, SOON } from "../../effects/compiler.ts";
 import type { Cycle } from "../../engine/cycle.ts";
 import { type CycleResult as EngineCycleResult, isCause, type Pending } from "../../engine/cycle-port.ts";
 import { KEYS_KEPT } from "../../store/store.ts";
@@ -39,17 +38,11 @@ export interface DaemonOptions extends SchedulerOptions {
   readonly socket?: string;
 }
 
-/** One that this program is there for. */
-export interface StandingDaemon extends Daemon {
-  /** Everything is loaded, and from now on it is called: settles down to that. */
-  settleDown(): void;
-}
-
 /** Takes everything up that the last scheduler left. What still runs is taken over. */
-export async function openDaemon(options: DaemonOptions): Promise<StandingDaemon> {
+export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const scheduler = await openScheduler({ ...options, stays: true });
   await takeUp(scheduler);
-  return { ...daemonOf(scheduler, options), settleDown: () => compileAfter(SOON) };
+  return daemonOf(scheduler, options);
 }
 
 /** The same service around a scheduler that is there already. */
