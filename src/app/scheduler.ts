@@ -91,7 +91,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     executor,
     clock,
     secrets,
-    names: new RunNames({ secrets, store, clock }),
+    names: new RunNames({ secrets, store }),
     async [Symbol.asyncDispose]() {
       bell.close();
       tenure[Symbol.dispose]();

@@ -26,6 +26,6 @@ test("a run is never called what another one is called already", async () => {
   };
   const loaded = { plan, file: "plan.yaml", directory: "/", digest: "none", warnings: [] };
   const clock = systemClock();
-  const scheduler = { secrets, clock, names: new RunNames({ secrets, store, clock }) };
+  const scheduler = { secrets, clock, names: new RunNames({ secrets, store }) };
   expect((await manifestOf(scheduler, loaded)).id).toBe("Night-shift-bbbbbb");
 });

@@ -33,7 +33,7 @@ export async function openDesk(env: Readonly<Record<string, string>> = {}): Prom
     executor: rig.machine.executor(),
     clock: rig.clock,
     secrets,
-    names: new RunNames({ secrets, store: rig.store, clock: rig.clock }),
+    names: new RunNames({ secrets, store: rig.store }),
     [Symbol.asyncDispose]: async () => {},
   };
   const calls: string[] = [];

@@ -4,12 +4,13 @@ import { UserError } from "../../domain/errors.ts";
 import { scopeKey } from "../../domain/pause.ts";
 import { isTerminal } from "../../domain/task.ts";
 import { millis } from "../../domain/time.ts";
+import { digestOf } from "../../effects/digest.ts";
 import { readEdit } from "../../plan/edit.ts";
 import type { RequestKind } from "../../store/store.ts";
 import type { Done, PauseReply, Submitted } from "../../wire/answers.ts";
 import type { RetryRequest, SubmitRequest, TaskRequest } from "../../wire/messages.ts";
 import type { Caller, Service } from "../../wire/service.ts";
-import { PlanTexts } from "../plan-texts.ts";
+import { readPlan } from "../plan-file.ts";
 import { findRun, mustFindTask } from "../reader.ts";
 import { refuseInVain } from "../refuse.ts";
 import { manifestOf, retryRun, submitRun } from "../submit.ts";
@@ -25,9 +26,8 @@ export function controlOf(parts: Parts): Control {
   const { scheduler } = parts;
   const { reception, world } = scheduler.engine;
   const submits = new Map<string, Promise<Submitted>>();
-  const texts = new PlanTexts();
   return {
-    submit: (request, caller) => onceByKey(submits, request.key, () => submit(parts, texts, request, caller)),
+    submit: (request, caller) => onceByKey(submits, request.key, () => submit(parts, request, caller)),
     pause: async (request, caller) => {
       const scope = await scopeNamed(parts, request);
       await reception.hold(scope, askedBy(caller, request.why));
@@ -83,7 +83,6 @@ async function onceByKey<T>(
 
 async function submit(
   { scheduler }: Parts,
-  texts: PlanTexts,
   { text, file, directory, key }: SubmitRequest,
   { by }: Caller,
 ): Promise<Submitted> {
@@ -95,10 +94,10 @@ async function submit(
     const [row] = await store.runs({ no: recalled.run });
     if (row !== undefined) return { run: row.manifest.id, tasks: row.tasks, repeated: true };
   }
-  const { plan, digest } = await texts.read(text, basename(file));
+  const plan = await readPlan(text, basename(file));
+  const digest = digestOf(Buffer.from(text));
   const manifest = await manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
   const run = await submitRun(scheduler, manifest, plan.tasks, { key: kept, by });
-  scheduler.names.expect(plan.name);
   return { run: run.manifest.id, tasks: run.tasks.length, repeated: false };
 }
 
