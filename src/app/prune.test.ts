@@ -32,7 +32,7 @@ async function filled(): Promise<StateDir> {
     if (no === 4) continue;
     scribe.write(run, 0, claimed, { kind: "succeeded", outcome: success });
     scribe.journal.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, daysLater(no));
-    scribe.journal.learn(run, () => [{ task: "a", logMs: no }]);
+    scribe.journal.learn(run.manifest.name, [{ task: "a", logMs: no }]);
     logOf(state, no);
   }
   scribe.journal.remember({ key: "k", at: daysLater(6), answer: { run: runNo(2) } });

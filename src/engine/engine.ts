@@ -100,10 +100,11 @@ export class Engine {
 
   /** Admits a run, whole or not at all. Kept once the run is durable, and with it what its key has led to. `by`: who called for it. */
   async submit(manifest: RunManifest, specs: readonly TaskSpec[], key?: string, by?: string): Promise<Run> {
-    const { histories, pools, rules, keys, turns } = this.#parts;
-    const { pressure } = this.#deps.options;
+    const { pools, rules, keys, turns } = this.#parts;
+    const { store, options } = this.#deps;
+    const { pressure } = options;
     if (pressure !== undefined) refuseOverload(pools, specs, pressure);
-    const history = await histories.of(manifest.name);
+    const history = await store.history(manifest.name);
     await keys.recall(specs);
     const admitted = turns.durably((turn) => {
       if (this.world.findRun(manifest.id) !== undefined) throw taken(manifest.id);

@@ -20,11 +20,6 @@ import { type RunRow, toRunRow, toTaskRow } from "../store/rows.ts";
 import type { Batch, DoneKey, Epoch, Remembered, TaskWrite } from "../store/store.ts";
 import { doneKeys } from "./done-keys.ts";
 
-type Taught = Batch["lessons"][number];
-
-/** What more tasks than these have taught is written down after the end of their run. */
-const LESSONS_AT_ONCE = 256;
-
 /** These tell nobody anything that could not be found out again, so they wait for the next commit, for a moment. */
 const LAZY: ReadonlySet<Event["kind"]> = new Set(["started", "lease_renewed", "silent", "waiting"]);
 
@@ -39,9 +34,7 @@ export class Journal {
   /** Tasks to write, with the version the store has of them. */
   #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
   #requestsDone: number[] = [];
-  #lessons: Taught[] = [];
-  /** What large runs have taught: it is not to hold up the news that they have ended, so it is put together and written after that. */
-  #lateLessons: (() => Taught)[] = [];
+  #lessons: Batch["lessons"][number][] = [];
   #urgent = false;
   #edited = new Map<Task, Run>();
   #sessions = new Set<WorkerId>();
@@ -67,7 +60,7 @@ export class Journal {
   }
   get empty(): boolean {
     const { length } = this.#events;
-    return length + this.#requestsDone.length + this.#answers.length + this.#lateLessons.length === 0;
+    return length + this.#requestsDone.length + this.#answers.length === 0;
   }
 
   /** What `change` writes down says that it follows from a call by `by`. */
@@ -120,16 +113,12 @@ export class Journal {
     this.#urgent = true;
   }
 
-  learn({ manifest: { name }, tasks }: Run, lessonsOf: () => readonly Lesson[]): void {
-    const teach = (): Taught => ({ plan: name, lessons: lessonsOf() });
-    if (tasks.length > LESSONS_AT_ONCE) this.#lateLessons.push(teach);
-    else this.#lessons.push(teach());
+  learn(plan: string, lessons: readonly Lesson[]): void {
+    if (lessons.length > 0) this.#lessons.push({ plan, lessons });
   }
 
   /** Everything since the last call, as one batch. */
   take(epoch: Epoch): Batch {
-    const late = this.#events.some(({ kind }) => kind === "run_finished") ? [] : this.#lateLessons;
-    for (const teach of late) this.#lessons.push(teach());
     const tasks: TaskWrite[] = [];
     // Not by pairs, which would be as many lists again.
     this.#tasks.forEach(({ run, replaces }, task) => {
@@ -142,7 +131,7 @@ export class Journal {
       runs: this.#changedRuns(),
       tasks,
       requestsDone: this.#requestsDone,
-      lessons: this.#lessons.filter(({ lessons }) => lessons.length > 0),
+      lessons: this.#lessons,
       edited: Array.from(this.#edited, ([{ no, spec }, run]) => ({ run: run.no, task: no, spec })),
       sessions: Array.from(this.#sessions, (id) => ({ id, session: this.#world.sessions.get(id) })),
       pauses: Array.from(this.#pauses, (key) => ({ key, pause: this.#world.pauses.get(key) })),
@@ -151,7 +140,6 @@ export class Journal {
     };
     [this.#events, this.#submitted, this.#requestsDone, this.#answers, this.#done] = [[], [], [], [], []];
     this.#lessons = [];
-    if (late === this.#lateLessons) this.#lateLessons = [];
     this.#urgent = false;
     // New ones, and not emptied: of one that is emptied again and again the platform keeps all that was ever in it, until it looks through everything.
     this.#runs = new Set();

@@ -6,7 +6,6 @@ import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";
 import { World } from "../domain/world.ts";
 import { Desk } from "./desk.ts";
-import { Histories } from "./histories.ts";
 import { Keys } from "./keys.ts";
 import { batchFor, type EngineDeps } from "./options.ts";
 import { Recovery } from "./recovery.ts";
@@ -29,7 +28,6 @@ export function assemble(deps: EngineDeps) {
   const world = new World();
   const pools = new Pools(options, world);
   const tokens = new Tokens(secrets);
-  const histories = new Histories(store);
   const roll = new Roll(world, pools);
   const modeOf = (pool: string): DispatchMode => options.modes?.[pool] ?? "pull";
   const work = assembleWork({
@@ -46,7 +44,7 @@ export function assemble(deps: EngineDeps) {
   const reports = new SessionReports({ leases, signs, tokens });
   const desk = new Desk({ world, pools, leases, tokens, modeOf, ...(ack !== undefined && { ack }) });
   const keys = new Keys({ store, written: () => turns.durably(() => {}) });
-  const verdicts = new Verdicts({ pools, reports, histories, keys });
+  const verdicts = new Verdicts({ pools, reports, keys });
   const lookAhead = new LookAhead({ dispatcher: pools.local, policy, now: () => clock.now() });
   const rules: TurnRules = new TurnRules({
     world,
@@ -76,7 +74,6 @@ export function assemble(deps: EngineDeps) {
     world,
     pools,
     breakers,
-    histories,
     keys,
     rules,
     turns,
@@ -87,7 +84,6 @@ export function assemble(deps: EngineDeps) {
     world,
     pools,
     tokens,
-    histories,
     roll,
     modeOf,
     workers,

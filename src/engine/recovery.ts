@@ -12,7 +12,6 @@ import type { World } from "../domain/world.ts";
 import type { Clock } from "../effects/clock.ts";
 import { restoreRun } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
-import type { Histories } from "./histories.ts";
 import type { Keys } from "./keys.ts";
 import type { Turn } from "./turn.ts";
 import type { TurnRules } from "./turn-rules.ts";
@@ -20,12 +19,11 @@ import type { Turns } from "./turns.ts";
 import type { Work } from "./work.ts";
 
 export interface RecoveryDeps extends Pick<Work, "leases" | "workers" | "verifier" | "stopper" | "lookout"> {
-  readonly store: Pick<Store, "load" | "events">;
+  readonly store: Pick<Store, "load" | "events" | "history">;
   readonly clock: Pick<Clock, "now">;
   readonly world: World;
   readonly pools: Pools;
   readonly breakers: Pick<Breakers, "recall">;
-  readonly histories: Histories;
   readonly keys: Pick<Keys, "admit" | "recall">;
   readonly rules: Pick<TurnRules, "watch">;
   readonly turns: Pick<Turns, "durably" | "take">;
@@ -86,8 +84,8 @@ export class Recovery {
   async #takeUp(no: RunNo): Promise<Taken> {
     const run = await this.#load(no);
     if (run === undefined) throw new UserError("RUN_UNKNOWN", `There is no run ${no}`);
-    const { histories, keys, world } = this.#deps;
-    const history = await histories.of(run.manifest.name);
+    const { store, keys, world } = this.#deps;
+    const history = await store.history(run.manifest.name);
     await keys.recall(run.tasks.map(({ spec }) => spec));
     world.runs.set(no, run);
     const lost: Task[] = [];

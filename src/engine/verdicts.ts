@@ -3,7 +3,6 @@ import { judgeRun } from "../decide/finish.ts";
 import { lessonsOf } from "../decide/lessons.ts";
 import type { Pools } from "../decide/pools.ts";
 import type { Run } from "../domain/run.ts";
-import type { Histories } from "./histories.ts";
 import type { Keys } from "./keys.ts";
 import type { SessionReports } from "./session-reports.ts";
 import type { Turn } from "./turn.ts";
@@ -11,7 +10,6 @@ import type { Turn } from "./turn.ts";
 export interface VerdictsDeps {
   readonly pools: Pools;
   readonly reports: SessionReports;
-  readonly histories: Histories;
   readonly keys: Keys;
 }
 
@@ -56,12 +54,8 @@ export class Verdicts {
 
   /** What it has taught is kept; nothing else of it is needed. */
   #conclude({ journal }: Turn, run: Run): void {
-    const { pools, reports, histories, keys } = this.#deps;
-    journal.learn(run, () => {
-      const lessons = lessonsOf(run);
-      histories.learn(run.manifest.name, lessons);
-      return lessons;
-    });
+    const { pools, reports, keys } = this.#deps;
+    journal.learn(run.manifest.name, lessonsOf(run));
     pools.dismiss(run);
     reports.forget(run);
     keys.forget(run.tasks.map(({ spec }) => spec));

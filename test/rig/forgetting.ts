@@ -32,7 +32,7 @@ async function filled(store: Store): Promise<{ readonly scribe: Scribe; readonly
   scribe.write(third, 0, claimedBy("w3"));
   for (const run of [first, second]) {
     journal.ofRun(run.no, { kind: "run_finished", outcome: "succeeded" }, NOW);
-    journal.learn(run, () => [{ task: "a", logMs: 3, errorSquared: 0.5 }]);
+    journal.learn(run.manifest.name, [{ task: "a", logMs: 3, errorSquared: 0.5 }]);
   }
   // It came a moment too late, so nothing will ever let it go.
   journal.ofSystem({ kind: "paused", scope: { of: "run", run: FIRST }, asked }, NOW);

@@ -92,7 +92,7 @@ function* steps(): Generator<Step> {
   yield commit("request done");
   for (const at of [1, 2, 3, 6]) task_(run, at, { kind: "cancelled", asked });
   scribe.journal.ofRun(runNo(1), { kind: "run_finished", outcome: "failed" }, NOW);
-  scribe.journal.learn(run, () => [
+  scribe.journal.learn(run.manifest.name, [
     { task: "a", logMs: 3.25, errorSquared: 0.5 },
     { task: "d", logMs: 1.125 },
   ]);

@@ -123,12 +123,12 @@ test("what changes in a table is added to its seal: the table is not added up ag
   };
   for (const id of ["a", "b"]) journal.ofSystem({ kind: "session_joined", profile: profile(id) }, NOW);
   journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
-  journal.learn(run, () => [{ task: "a", logMs: 3, errorSquared: 0.5 }]);
+  journal.learn(run.manifest.name, [{ task: "a", logMs: 3, errorSquared: 0.5 }]);
   write();
   journal.ofSystem({ kind: "session_changed", session: workerId("a"), state: "busy", losses: 1 }, NOW);
   journal.ofSystem({ kind: "session_left", session: workerId("b"), why: "enough" }, NOW);
   journal.ofSystem({ kind: "resumed", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
-  journal.learn(run, () => [{ task: "a", logMs: 4, errorSquared: 0.25 }]);
+  journal.learn(run.manifest.name, [{ task: "a", logMs: 4, errorSquared: 0.25 }]);
   write();
   // Nothing is there to be taken away.
   const gone = [{ id: workerId("x"), session: undefined }];
