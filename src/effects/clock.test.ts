@@ -116,40 +116,6 @@ test("soon is after what is already waiting to run, and not now", async () => {
   expect(order).toEqual(["promise", "now", "soon"]);
 });
 
-test("at leisure is after whatever waits to run, a moment later, in the order in which it was asked for", async () => {
-  const order: string[] = [];
-  const clock = systemClock();
-  clock.atLeisure(() => order.push("first"));
-  clock.atLeisure(() => order.push("second"));
-  clock.soon(() => order.push("soon"));
-  await vi.advanceTimersByTimeAsync(0);
-  expect(order).toEqual(["soon"]);
-  await vi.advanceTimersByTimeAsync(3);
-  expect(order).toEqual(["soon", "first", "second"]);
-  clock.atLeisure(() => order.push("third"));
-  await vi.advanceTimersByTimeAsync(3);
-  expect(order.at(-1)).toBe("third");
-});
-
-test("drained is after every promise that can go on, and before anything that waits to run", async () => {
-  const order: string[] = [];
-  const clock = systemClock();
-  const over = new Promise<void>(
-    (resolve) =>
-      void Promise.resolve().then(() => {
-        clock.drained(() => {
-          order.push("drained");
-          resolve();
-        });
-      }),
-  );
-  clock.soon(() => order.push("soon"));
-  let last = Promise.resolve();
-  for (let no = 0; no < 10; no++) last = last.then(() => void order.push("promise"));
-  await over;
-  expect(order).toEqual([...Array.from({ length: 10 }, () => "promise"), "drained"]);
-});
-
 test("a sleep is over after its time", async () => {
   const clock = systemClock();
   let over = false;

@@ -15,19 +15,10 @@ export interface Clock {
   at(at: Instant, then: () => void): Timer;
   /** Calls `then` once, after what is already waiting to run has run. */
   soon(then: () => void): void;
-  /** Asked for from within a promise: calls `then` once, when every other that could go on has; what comes in from outside waits until then. */
-  drained(then: () => void): void;
-  /**
-   * Calls `then` once, a moment later, for what nobody waits for. Whoever was just told something may have to run where we do, and cannot
-   * before we rest: what is done first, they wait for (0.16 of 1.7 milliseconds from a submit to the claim that it answers, measured).
-   */
-  atLeisure(then: () => void): void;
 }
 
 /** The longest delay the platform's timers take; longer waits are made of several. */
 const DELAY_MAX = 2 ** 31 - 1;
-/** How long what is done at leisure waits: counted from when the process was last woken, so longer than it is mostly awake. */
-const MOMENT = 3;
 
 /** With `keepsAlive` false the process ends although an alarm is still to ring: for what is seen to in another way by then. */
 export function systemClock({ keepsAlive = true }: { readonly keepsAlive?: boolean } = {}): Clock {
@@ -59,8 +50,6 @@ export function systemClock({ keepsAlive = true }: { readonly keepsAlive?: boole
       return { cancel: () => clearTimeout(handle) };
     },
     soon: (then) => void setImmediate(then),
-    drained: (then) => process.nextTick(then),
-    atLeisure: (then) => void setTimeout(then, MOMENT),
   };
 }
 

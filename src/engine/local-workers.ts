@@ -173,8 +173,9 @@ export class LiveAttempt implements Watch {
     this.#hear = hear;
   }
 
-  /** Its claim is durable. */
+  /** Its claim is durable. It may have been stopped since. */
   start(): void {
+    if (this.hasEnded) return;
     const handle = this.#begin(this);
     if (handle !== undefined) this.follow(handle);
   }

@@ -18,7 +18,6 @@ export class Loop {
   #timer: { readonly at: Instant; readonly timer: Timer } | undefined;
   #scheduled = false;
   #turning = false;
-  #resting = false;
   #closed = false;
 
   constructor(deps: LoopDeps) {
@@ -47,7 +46,7 @@ export class Loop {
     this.#turning = false;
     if (this.#closed) return;
     if (this.#deps.pending()) this.schedule();
-    else this.#rest();
+    else this.#sleep();
   }
 
   #guarded(what: () => void): void {
@@ -59,16 +58,7 @@ export class Loop {
     }
   }
 
-  /** What the turn has led to goes out first: finding out when the next one is due would hold it up. */
-  #rest(): void {
-    if (this.#resting) return;
-    this.#resting = true;
-    this.#deps.clock.atLeisure(() => this.#sleep());
-  }
-
   #sleep(): void {
-    this.#resting = false;
-    if (this.#closed || this.#scheduled) return;
     const { clock, nextWake } = this.#deps;
     const at = nextWake(clock.now());
     if (at === this.#timer?.at) return;

@@ -10,7 +10,7 @@ export interface RecorderDeps {
   readonly epoch: Epoch;
   readonly journal: Journal;
   readonly outbox: Outbox;
-  readonly clock: Pick<Clock, "atLeisure">;
+  readonly clock: Pick<Clock, "soon">;
   /** How many tasks are enough for a batch, while others are being written. */
   readonly batchMax: number;
   /** Everything that was handed over is durable, and everybody was told. */
@@ -22,20 +22,17 @@ export interface RecorderDeps {
 /** A batch that the store has been given. */
 interface Handed {
   readonly committed: ReturnType<Store["commit"]> | undefined;
-  readonly tell: () => Promise<void>;
+  readonly tell: () => void;
 }
 
 /** So many batches the store has at most: one that it writes, and one that is there when it has written that. */
 export const UNWRITTEN_MAX = 2;
-const UNTENDED_MAX = 16;
 
 export class Recorder {
   readonly #deps: RecorderDeps;
   /** Batches that are not durable yet, or of which not everybody was told. */
   readonly #handed: Handed[] = [];
   #unwritten = 0;
-  /** Batches of which everybody was told since the store was last tended. */
-  #untended = 0;
   /** Kept when everything that was handed over is done with, or has failed. */
   #following: Promise<void> | undefined;
 
@@ -79,7 +76,7 @@ export class Recorder {
 
   /** Tells of one batch after the other, in the order in which they were handed over. */
   async #follow(): Promise<void> {
-    const { journal } = this.#deps;
+    const { journal, clock, store } = this.#deps;
     for (let next = this.#handed[0]; next !== undefined; next = this.#handed[0]) {
       const result = await next.committed;
       if (result?.ok === false)
@@ -87,20 +84,11 @@ export class Recorder {
       if (next.committed !== undefined) this.#unwritten--;
       // The store goes on with what was decided meanwhile before anybody hears of this: that takes as long again.
       if (journal.urgent && (this.#unwritten === 0 || this.#isLong)) this.#handOver();
-      await next.tell();
+      next.tell();
       this.#handed.shift();
-      this.#untended++;
-      this.#deps.clock.atLeisure(() => this.#tend());
+      // Not before what was told has been heard.
+      clock.soon(() => store.tend());
     }
-  }
-
-  /** When whoever was told has it, and nobody waits for anything; but not too seldom where somebody always does. */
-  #tend(): void {
-    const { journal, store } = this.#deps;
-    const isWaitedFor = this.#handed.length > 0 || journal.urgent;
-    if (this.#untended === 0 || (isWaitedFor && this.#untended < UNTENDED_MAX)) return;
-    this.#untended = 0;
-    store.tend();
   }
 
   #handOver(): void {

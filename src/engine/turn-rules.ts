@@ -176,7 +176,8 @@ export class TurnRules implements Rules {
       const assignment = this.#local.next(turn.now);
       if (assignment === undefined) return true;
       leases.grant(turn, assignment, { deadline: later(turn.now, ttl) });
-      turn.start(workers.enter(assignment.run, assignment.task));
+      const live = workers.enter(assignment.run, assignment.task);
+      turn.after(() => live.start());
       this.#renewAt ??= later(turn.now, heartbeat);
     }
     return false;

@@ -2,17 +2,10 @@
 import type { Instant } from "../domain/time.ts";
 import type { Journal } from "./journal.ts";
 
-/** An attempt that waits for its claim to be durable. */
-export interface Startable {
-  start(): void;
-}
-
 export interface Turn {
   readonly now: Instant;
   readonly journal: Journal;
-  /** Starts an attempt: before everything else, because what is to be stopped again may be among them. */
-  start(attempt: Startable): void;
-  /** Does something else. */
+  /** Does something: starts or stops an attempt, gives a session its claim. In the order in which the turn decided it. */
   after(act: () => void): void;
   /** Tells a caller what has become of its call: after all that was done. */
   answer(answer: () => void): void;

@@ -52,7 +52,7 @@ export class Turns {
 
   constructor({ world, clock, store, epoch, batchMax, rules }: TurnsDeps) {
     this.#rules = rules;
-    this.#outbox = new Outbox(clock);
+    this.#outbox = new Outbox();
     this.#journal = new Journal(world, (change) => rules.observe(change));
     this.#loop = new Loop({
       clock,
@@ -139,7 +139,6 @@ export class Turns {
     return {
       now,
       journal: this.#journal,
-      start: (start) => outbox.start(start),
       after: (act) => outbox.act(act),
       answer: (answer) => outbox.answer(answer),
     };

@@ -74,7 +74,7 @@ export class Verifier implements Acceptance {
       const next = this.#queue.shift();
       if (next === undefined) return;
       this.#running.add(next);
-      turn.start(next);
+      turn.after(() => next.start());
     }
   }
 }

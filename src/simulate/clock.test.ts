@@ -44,15 +44,3 @@ test("what is waited for is given as soon as it is there, and not when it can ne
   expect(clock.now()).toBe(9);
   await expect(clock.passUntil(Promise.reject(new Error("broken")))).rejects.toThrow("broken");
 });
-
-test("what waits for promises only comes before what comes from outside", async () => {
-  const clock = new VirtualClock();
-  const heard: string[] = [];
-  clock.soon(() => heard.push("soon"));
-  clock.drained(() => {
-    heard.push("drained");
-    void Promise.resolve().then(() => clock.drained(() => heard.push("drained after")));
-  });
-  await clock.run(() => false);
-  expect(heard).toEqual(["drained", "drained after", "soon"]);
-});

@@ -18,7 +18,6 @@ export class VirtualClock implements Clock {
   #now: Instant;
   #order = 0;
   #soon: (() => void)[] = [];
-  #drained: (() => void)[] = [];
   readonly #alarms = new Heap<Alarm>((a, b) => (a.at === b.at ? a.order < b.order : a.at < b.at));
 
   constructor(start: Instant = instant(0)) {
@@ -40,14 +39,6 @@ export class VirtualClock implements Clock {
   }
 
   soon(then: () => void): void {
-    this.#soon.push(then);
-  }
-
-  drained(then: () => void): void {
-    this.#drained.push(then);
-  }
-
-  atLeisure(then: () => void): void {
     this.#soon.push(then);
   }
 
@@ -79,20 +70,13 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** What waits for promises only comes before what comes from outside. */
-  #takeNext(): readonly (() => void)[] {
-    const isDrained = this.#drained.length > 0;
-    const next = isDrained ? this.#drained : this.#soon;
-    if (isDrained) this.#drained = [];
-    else this.#soon = [];
-    return next;
-  }
-
   /** Runs what was asked to run soon, and every promise that follows from it. */
   async #settle(): Promise<void> {
     await promisesDrained();
-    while (this.#drained.length + this.#soon.length > 0) {
-      for (const call of this.#takeNext()) call();
+    while (this.#soon.length > 0) {
+      const soon = this.#soon;
+      this.#soon = [];
+      for (const call of soon) call();
       await promisesDrained();
     }
   }

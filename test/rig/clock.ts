@@ -39,14 +39,6 @@ export class ManualClock implements Clock {
     this.#soon.push(then);
   }
 
-  drained(then: () => void): void {
-    this.#soon.push(then);
-  }
-
-  atLeisure(then: () => void): void {
-    this.#soon.push(then);
-  }
-
   /** The moments something waits for, earliest first. */
   get waiting(): readonly Instant[] {
     return [...this.#alarms].sort(inOrder).map(({ at }) => at);

@@ -33,6 +33,11 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "return isWorking(status) && status.lease.fence === fence && !isExpired(",
     "return isWorking(status) && !isExpired(",
   ),
+  "a session settles as a local worker does, whatever its fence": bug(
+    "engine/session-reports.ts",
+    "if (!leases.isLive(task, fence, turn.now)) return",
+    'if (word.kind !== "complete" && !leases.isLive(task, fence, turn.now)) return',
+  ),
   "a lease is renewed after it ran out": bug(
     "engine/leases.ts",
     "status.lease.fence === fence && !isExpired(status.lease, now)",
@@ -46,8 +51,8 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "processes are started before the commit": bug(
     "engine/turn-rules.ts",
-    "turn.start(workers.enter(assignment.run, assignment.task));",
-    "workers.enter(assignment.run, assignment.task).start();",
+    "turn.after(() => live.start());",
+    "live.start();",
   ),
   "what has ended is lost where nobody has heard of it yet": bug(
     "engine/local-workers.ts",

@@ -49,11 +49,10 @@ export class Life {
   }
 }
 
-/** How a process's clock differs from the truth, and how long it takes until there is leisure. */
+/** How a process's clock differs from the truth. */
 export interface Pace {
   readonly offset?: number;
   readonly rate?: number;
-  readonly leisure?: () => Millis;
 }
 
 /**
@@ -64,16 +63,14 @@ export class OwnClock implements Clock {
   readonly #truth: VirtualClock;
   readonly #life: Life;
   readonly #rate: number;
-  readonly #leisure: () => Millis;
   #offset: number;
   #leapt = 0;
   readonly #origin: Instant;
 
-  constructor(truth: VirtualClock, life: Life, { offset = 0, rate = 1, leisure = () => millis(0) }: Pace = {}) {
+  constructor(truth: VirtualClock, life: Life, { offset = 0, rate = 1 }: Pace = {}) {
     this.#truth = truth;
     this.#life = life;
     this.#rate = rate;
-    this.#leisure = leisure;
     this.#offset = offset;
     this.#origin = truth.now();
   }
@@ -105,15 +102,6 @@ export class OwnClock implements Clock {
 
   soon(then: () => void): void {
     this.#truth.soon(() => this.#life.enter(then));
-  }
-
-  drained(then: () => void): void {
-    this.#truth.drained(() => this.#life.enter(then));
-  }
-
-  /** Much may come between, the end of the process too. */
-  atLeisure(then: () => void): void {
-    this.#truth.at(later(this.#truth.now(), this.#leisure()), () => this.#life.enter(then));
   }
 
   jump(by: Millis): void {

@@ -1,6 +1,6 @@
 /** One scheduler process: the real engine and the real cycle around what is simulated, wired as the daemon wires them. */
 import type { Run } from "../../domain/run.ts";
-import { type Instant, instant, type Millis, millis, seconds } from "../../domain/time.ts";
+import { type Instant, instant, seconds } from "../../domain/time.ts";
 import type { Secrets } from "../../effects/random.ts";
 import type { Cycle } from "../../engine/cycle.ts";
 import { isCause, type Pending, type WakeTarget } from "../../engine/cycle-port.ts";
@@ -32,9 +32,6 @@ export interface SchedulerDeps {
   readonly spawn: (pending: Pending) => Promise<boolean>;
 }
 
-/** As long as on a real machine, and longer. */
-const LEISURE_MAX_MS = 5;
-
 export class SimulatedScheduler {
   readonly name: string;
   readonly life = new Life();
@@ -55,9 +52,7 @@ export class SimulatedScheduler {
     this.#deps = deps;
     this.name = `scheduler ${deps.no}`;
     const { offset, rate } = deps;
-    const moments = deps.chance.fork("leisure");
-    const leisure = (): Millis => millis(moments.whole(0, LEISURE_MAX_MS));
-    this.clock = new OwnClock(deps.clock, this.life, { offset, rate, leisure });
+    this.clock = new OwnClock(deps.clock, this.life, { offset, rate });
     this.store = deps.disk.open({ life: this.life, clock: this.clock, lives: deps.lives });
   }
 
