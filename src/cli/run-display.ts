@@ -12,7 +12,8 @@ import { themeOf } from "./theme.ts";
 
 export function openDisplay(work: GoOn): Display {
   const { terminal } = work.context;
-  if (work.json) return { events: () => {}, notice: (text) => terminal.err(`${text}\n`), close: () => {} };
+  if (work.json)
+    return { events: () => {}, notice: (text) => terminal.err(`${text}\n`), ask: () => {}, close: () => {} };
   return terminal.interactive ? openScreen(work) : openLines(work);
 }
 
@@ -58,6 +59,7 @@ function openLines({ opened, context }: GoOn): Display {
       if (lines.length > 0) terminal.out(lines.map((line) => `${line}\n`).join(""));
     },
     notice: (text) => terminal.err(`${text}\n`),
+    ask: () => {},
     close: () => {},
   };
 }

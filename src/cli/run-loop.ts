@@ -5,6 +5,7 @@ import { millis } from "../domain/time.ts";
 import { Course } from "../views/course.ts";
 import { openDisplay, showReport } from "./run-display.ts";
 import { openDoor } from "./run-door.ts";
+import type { Questions } from "./run-questions.ts";
 import type { Display, GoOn } from "./run-work.ts";
 
 const EXIT = { succeeded: 0, failed: 1, stalled: 3, interrupted: 130 } as const;
@@ -15,18 +16,22 @@ export async function goOn(work: GoOn): Promise<number> {
   const { run } = opened;
   const display = openDisplay(work);
   const course = await courseOf(work);
+  const questions = await questionsOf(work, display);
   const stopListening = engine.listen((events) => {
     display.events(events);
     for (const event of events) course.add(event);
+    questions?.look();
   });
   const interrupts = hearInterrupts(scheduler, display);
   const door = openDoor(work, (text) => display.notice(text));
   try {
     if (opened.how !== "finished") {
       await engine.takeRequests();
-      await engine.idle(run);
+      do await engine.idle(run);
+      while (await questions?.answered(interrupts.heard));
     }
   } finally {
+    questions?.close();
     interrupts.close();
     await door.close();
     stopListening();
@@ -36,6 +41,14 @@ export async function goOn(work: GoOn): Promise<number> {
   const older = (await scheduler.store.runs("newest"))[0]?.no !== run.no;
   showReport(work, course, interrupted, older);
   return interrupted ? EXIT.interrupted : exitCode(run);
+}
+
+/** Where a person sits at the terminal, and the plan has something to ask. */
+async function questionsOf(work: GoOn, display: Display): Promise<Questions | undefined> {
+  const { context, json, opened } = work;
+  if (!context.terminal.interactive || json || opened.run.tasks.every(({ spec }) => spec.gate === undefined)) return;
+  const { openQuestions } = await import("./run-questions.ts");
+  return openQuestions(work, display);
 }
 
 /** From when this command took the run up; the whole of one that had ended already. */
@@ -49,14 +62,23 @@ function exitCode({ status }: Run): number {
   return status.outcome === "succeeded" ? EXIT.succeeded : EXIT.failed;
 }
 
+interface Interrupts {
+  readonly count: number;
+  /** Aborted by the first one. */
+  readonly heard: AbortSignal;
+  close(): void;
+}
+
 /**
  * Once: nothing new is started, what runs may end. Twice: what runs is asked to end, and killed after its grace. Three times: killed
  * now. A request to terminate counts as two, because nobody is there to ask again.
  */
-function hearInterrupts({ engine }: Scheduler, display: Display): { readonly count: number; close(): void } {
+function hearInterrupts({ engine }: Scheduler, display: Display): Interrupts {
   let count = 0;
+  const heard = new AbortController();
   const interrupt = (weight: number) => (): void => {
     count += weight;
+    heard.abort();
     if (count === 1) {
       engine.pause();
       return display.notice(`Interrupted: nothing new is started; ${engine.live} still running. Again to stop them.`);
@@ -72,6 +94,7 @@ function hearInterrupts({ engine }: Scheduler, display: Display): { readonly cou
     get count() {
       return count;
     },
+    heard: heard.signal,
     close: () => void process.off("SIGINT", once).off("SIGTERM", twice).off("SIGHUP", twice),
   };
 }

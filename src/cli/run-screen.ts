@@ -5,6 +5,7 @@ import { type Forecast, forecast } from "../domain/estimate.ts";
 import type { Event } from "../domain/event.ts";
 import type { Task } from "../domain/task.ts";
 import { type Instant, later, millis } from "../domain/time.ts";
+import { type Line, paintAll } from "../views/line.ts";
 import { frame, liveModel } from "../views/live.ts";
 import type { Display, GoOn } from "./run-work.ts";
 import { themeOf } from "./theme.ts";
@@ -29,6 +30,7 @@ export function openScreen({ scheduler, state, opened, context, config, since }:
   const theme = themeOf(context);
   let recent: readonly Event[] = [];
   let said: string | undefined;
+  let question: readonly Line[] = [];
   let drawn = 0;
   let guess: { readonly at: Instant; readonly forecast: Forecast | undefined } | undefined;
 
@@ -54,8 +56,9 @@ export function openScreen({ scheduler, state, opened, context, config, since }:
       stopping: said !== undefined,
       ...(expected !== undefined && { forecast: expected }),
     });
-    const rows = terminal.rows - (said === undefined ? 0 : 1);
+    const rows = terminal.rows - (said === undefined ? 0 : 1) - question.length;
     const lines = frame(model, { columns: terminal.columns, rows }, theme);
+    lines.push(...paintAll(question, theme, terminal.columns));
     if (said !== undefined) lines.push(said);
     terminal.out(`${up(drawn)}\r${lines.map((line) => `${line}${CLEAR_LINE}\n`).join("")}${CLEAR_BELOW}`);
     drawn = lines.length;
@@ -77,6 +80,10 @@ export function openScreen({ scheduler, state, opened, context, config, since }:
     },
     notice: (text) => {
       said = text;
+      draw();
+    },
+    ask: (lines = []) => {
+      question = lines;
       draw();
     },
     close: () => {

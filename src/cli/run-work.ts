@@ -5,6 +5,7 @@ import type { StateDir } from "../app/state.ts";
 import type { Opened } from "../app/submit.ts";
 import type { Event } from "../domain/event.ts";
 import type { Instant } from "../domain/time.ts";
+import type { Line } from "../views/line.ts";
 import type { Context } from "./command.ts";
 
 export interface GoOn {
@@ -23,6 +24,8 @@ export interface Display {
   events(events: readonly Event[]): void;
   /** Something the person at the keyboard should know at once. */
   notice(text: string): void;
+  /** A question that is open now, below everything else; nothing when there is none. */
+  ask(question: readonly Line[] | undefined): void;
   /** Nothing more happens: leaves the terminal as it was found. */
   close(): void;
 }

@@ -57,6 +57,17 @@ export function processStat(pid: number): ProcessStat | undefined {
   return text === undefined ? undefined : parseStat(text);
 }
 
+/** Whether this process may speak with its terminal: one in the background is stopped for trying. */
+export function isForeground(): boolean {
+  const text = LINUX ? textOf("/proc/self/stat") : undefined;
+  const groups = LINUX
+    ? text?.slice(text.lastIndexOf(")") + 2).split(" ")
+    : psLine(["-o", "state=,ppid=,pgid=,sess=,tty=,tpgid=", "-p", String(process.pid)])
+        ?.trim()
+        .split(/\s+/);
+  return groups?.[2] !== undefined && groups[2] === groups[5];
+}
+
 /** Every process of the machine. Costs about 10 µs each: for ticks, never once per task. */
 export function listProcesses(): readonly ProcessStat[] {
   const found: ProcessStat[] = [];

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const BIN = fileURLToPath(new URL("../../bin/rota", import.meta.url));
+export const BIN = fileURLToPath(new URL("../../bin/rota", import.meta.url));
 
 export interface Ended {
   readonly code: number | null;

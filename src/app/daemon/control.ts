@@ -13,6 +13,7 @@ import type { Caller, Service } from "../../wire/service.ts";
 import { readPlan } from "../plan-file.ts";
 import { findRun, mustFindTask } from "../reader.ts";
 import { refuseInVain } from "../refuse.ts";
+import { requestHere } from "../request-here.ts";
 import { manifestOf, retryRun, submitRun } from "../submit.ts";
 import { askedBy, liveRun, type Parts, runNamed, scopeNamed, scopeReply, taskNamed } from "./parts.ts";
 import { isoOf } from "./reply.ts";
@@ -104,19 +105,11 @@ async function submit(
 /** Requests are dealt with by the engine in the same way, wherever they come from. */
 async function ask(parts: Parts, kind: RequestKind, request: TaskRequest, caller: Caller): Promise<Done> {
   const { scheduler } = parts;
-  const { store, engine, clock } = scheduler;
   const run = kind === "cancel" ? await liveRun(parts, request.run) : await runNamed(parts, request.run);
   const task = request.task === undefined ? undefined : mustFindTask(run, request.task);
   refuseInVain(kind, run, task);
-  await store.request({
-    kind,
-    run: run.manifest.id,
-    by: caller.by,
-    at: clock.now(),
-    ...(task !== undefined && { task: task.spec.id }),
-    ...(request.why !== undefined && { why: request.why }),
-  });
-  await engine.takeRequests();
+  const why = request.why === undefined ? {} : { why: request.why };
+  await requestHere(scheduler, { kind, run, task, by: caller.by, ...why });
   const isOver =
     kind !== "cancel" || (task === undefined ? run.status.state === "finished" : isTerminal(task.status.state));
   return {

@@ -8,7 +8,8 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     group: "Run it",
     summary: "Run a plan to its end",
     details:
-      "Runs every task as soon as what it needs has succeeded and there is room for it. Ctrl-C stops the run in order; " +
+      "Runs every task as soon as what it needs has succeeded and there is room for it. On a terminal it asks at a gate: `y` opens it, `n` " +
+      "cancels its task; anywhere else the run ends there. Ctrl-C stops the run in order; " +
       "`--resume` goes on with it. Exit code 0 when all succeeded, 1 when a task failed, 2 for bad usage or a bad plan, " +
       "3 when what remains waits for a person or cannot go on, 130 when interrupted.",
     arguments: [PLAN],
