@@ -173,6 +173,25 @@ describe("the law of words", () => {
   });
 });
 
+describe("the law of actors", () => {
+  test.each([
+    "// Nobody waits.",
+    "/** Those\n * who wait. */",
+    `throw new Error("somebody else has it")`,
+    `test("whoever comes first gets it")`,
+    "// One that ended.",
+  ])("finds %j", (text) => {
+    expect(complaints({ "src/workspace/tree.ts": `\n${text}` })).toEqual([
+      expect.stringMatching(/^src\/workspace\/tree\.ts:2: ".+": say session, scheduler, worker, caller, …$/),
+    ]);
+  });
+
+  test("leaves what names the actor, and what a release has said", () => {
+    expect(complaints({ "src/workspace/tree.ts": "// The session that waits longest. `nobodyElse`" })).toEqual([]);
+    expect(complaints({ "CHANGELOG.md": "- Nobody waits.\n" })).toEqual([]);
+  });
+});
+
 test.each(["src/std/utils.ts", "src/domain/types/task.ts", "src/engine/helpers.test.ts", "bench/common.ts"])(
   "`%s` is not a name",
   (path) => {
