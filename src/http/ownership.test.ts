@@ -8,6 +8,7 @@ import { CALLER, type Desk, openDesk } from "../../test/rig/desk.ts";
 import { HttpRig, type Received } from "../../test/rig/http.ts";
 import { mustOpenLines } from "../../test/rig/lines.ts";
 import { mcpMount } from "../mcp/mount.ts";
+import { TOOLS } from "../mcp/tools.ts";
 import type { Grant } from "../wire/answers.ts";
 import type { Route } from "../wire/route.ts";
 import { ROUTES, type RouteName } from "../wire/routes.ts";
@@ -307,14 +308,28 @@ describe("over MCP", () => {
     };
   };
 
+  /** How each tool that takes a session, a key or a lease is called with Ada's. */
+  const TAKEN: Readonly<Record<string, readonly [code: string, args: (grant: Grant) => object]>> = {
+    claim_next: ["FORBIDDEN", () => ({ session: "s", key: "k", waitMs: 0 })],
+    heartbeat: ["TOKEN_WRONG", leaseOf],
+    progress: ["TOKEN_WRONG", (grant) => ({ ...leaseOf(grant), note: "mine" })],
+    complete: ["TOKEN_WRONG", leaseOf],
+    fail: ["TOKEN_WRONG", leaseOf],
+    release: ["TOKEN_WRONG", leaseOf],
+  };
+
+  test("every tool that takes a session or a lease is asked about here", () => {
+    const takes = ({ input }: (typeof TOOLS)[number]): boolean =>
+      ["session", "fence"].some((name) => name in (input.json.properties ?? {}));
+    expect(TOOLS.filter(takes).map(({ name }) => name)).toEqual(Object.keys(TAKEN));
+  });
+
   test("another token's session, key and lease are of no use either", async () => {
     await using made = await scene();
     const { eve, ada, grant } = made;
     const eves = await agent(made, eve);
-    expect(await eves("claim_next", { session: "s", key: "k", waitMs: 0 })).toMatch(/^refused: FORBIDDEN/);
-    expect(await eves("progress", { ...leaseOf(grant), note: "mine" })).toMatch(/^refused: TOKEN_WRONG/);
-    for (const name of ["heartbeat", "complete", "fail", "release"])
-      expect(await eves(name, leaseOf(grant))).toMatch(/^refused: TOKEN_WRONG/);
+    for (const [name, [code, args]] of Object.entries(TAKEN))
+      expect([name, await eves(name, { ...args(grant) })]).toEqual([name, expect.stringMatching(`^refused: ${code}`)]);
     expect(await (await agent(made, ada))("complete", leaseOf(grant))).toMatch(/^done/);
   });
 

@@ -146,6 +146,7 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     "4:42 PLAN_UNSUPPORTED",
     "4:53 PLAN_UNSUPPORTED",
     "5:8 PLAN_UNSUPPORTED",
+    "6:37 PLAN_UNSUPPORTED",
   ],
   "utf16-without-mark.yaml": ["1:2 PLAN_ENCODING"],
   "utf16.yaml": ["1:1 PLAN_ENCODING"],

@@ -194,9 +194,20 @@ function specOf(id: TaskId, input: TaskInput, base: Base, problems: Problems): T
   const verify = input.verify ?? base.verify;
   if (verify !== undefined) spec.verify = verify;
   if (input.idempotencyKey !== undefined) spec.idempotencyKey = input.idempotencyKey;
-  const memoryLimit = input.limits?.memory ?? base.memoryLimit;
+  const memoryLimit = memoryLimitOf(spec, input, base, problems);
   if (memoryLimit !== undefined) spec.memoryLimit = memoryLimit;
   return spec;
+}
+
+/** Only the executor of this machine can hold a process to a limit: a default does not reach the tasks of a pool, and their own is refused. */
+function memoryLimitOf({ pool }: TaskSpec, { limits }: TaskInput, base: Base, problems: Problems): number | undefined {
+  if (pool === undefined) return limits?.memory ?? base.memoryLimit;
+  if (limits?.memory === undefined) return undefined;
+  const message = `${problems.where()} has limits, and sessions of the pool "${pool}" cannot be held to them.`;
+  problems.enter("limits");
+  problems.report("unsupported", message, { at: "key", hint: "Take `limits` out, or `pool`." });
+  problems.leave();
+  return undefined;
 }
 
 /** The command, or the words for an agent: one of them, and words only where an agent may come for them. */

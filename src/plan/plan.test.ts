@@ -159,6 +159,11 @@ tasks:
     expect(b?.gate).toBe("May b start?");
   });
 
+  test("has a default limit held where tasks are run, and not claim to hold the sessions of a pool to it", async () => {
+    const text = "defaults: { limits: { memory: 1GiB } }\ntasks:\n  a: { run: x }\n  b: { run: x, pool: agents }\n";
+    expect((await planOf(text)).tasks.map(({ memoryLimit }) => memoryLimit)).toEqual([2 ** 30, undefined]);
+  });
+
   test.each([
     ["YAML", "tasks:\n  b: { run: x }\n  10: { run: x }\n  9: { run: x }\n  a: { run: x }\n", "plan.yaml"],
     ["YAML that needs the full parser", "tasks:\n  b: &b { run: x }\n  10: *b\n  9: *b\n  a: *b\n", "plan.yaml"],

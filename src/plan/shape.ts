@@ -153,7 +153,9 @@ const SHAREABLE = {
     .describe("A command that must exit 0 after the task's own before the task counts as done.")
     .optional(),
   limits: object({ memory: bytes.describe("The task is stopped when it uses more.").optional() }, { name: "limits" })
-    .describe("Limits that end the task when it goes over them.")
+    .describe(
+      "Limits that end the task when it goes over them. For tasks that this machine runs, not for those of a pool.",
+    )
     .optional(),
   labels: record(labelRule, scalar).describe("Words of your own, to find tasks by.").optional(),
 } as const;
