@@ -22,7 +22,7 @@ export function mustActFor({ id, owner }: SessionProfile, authority: Authority):
   if (!mayActFor(owner, authority)) throw foreignSession(id);
 }
 
-/** Says that the id is taken, which `join` has to tell, and nothing of the session or of its token. */
+/** Says only that the id is taken, which `join` has to tell, and nothing about the session or its token. */
 export const foreignSession = (id: WorkerId): UserError =>
   new UserError("FORBIDDEN", `Session "${id}" belongs to another token`, {
     hint: "Join under an id of your own. Only a token with the scope `admin`, or the owner of the daemon, acts for the sessions of others.",

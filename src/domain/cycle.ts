@@ -1,7 +1,7 @@
 /** What the scheduler of pulling pools says of itself. */
 import type { Instant } from "./time.ts";
 
-/** How many leases that ran out one cycle deals with, and what it says of them and to whom it wakes, unless it is told otherwise. */
+/** The defaults of a cycle: how many expired leases it deals with, and the reasons that it writes down for a sweep and for a wake. */
 export const SWEEP_LIMIT = 100;
 export const SWEEP_REASON = "it was not heard of any more";
 export const WAKE_REASON = "a task waits that this session can claim";
@@ -16,20 +16,20 @@ export interface CycleReport {
   readonly recovered: readonly string[];
   readonly woken: readonly { readonly task: string; readonly session: string }[];
   readonly wakeFailures: number;
-  /** Tasks for which no session could come, whoever is idle. */
+  /** Tasks that no session of the pool could take, idle or not. */
   readonly noMatch: readonly string[];
-  /** Tasks that nobody may claim now: they are on hold, or back off. */
+  /** Tasks that no session may claim now: they are on hold, or back off. */
   readonly unclaimable: number;
-  /** Tasks for which nobody was woken, because every idle session that could come was woken for them a moment ago. */
+  /** Tasks for which no session was woken, because every idle session that could take them was woken for them a moment ago. */
   readonly recentlyNotified: number;
-  /** Tasks for which every session that could come is busy. */
+  /** Tasks for which every session that could take them is busy. */
   readonly capacity: number;
-  /** Of those recently notified, the ones that have waited for too long. */
+  /** The tasks of `recentlyNotified` that have waited for too long. */
   readonly cooling: number;
   readonly starved: readonly string[];
   readonly spawned: readonly string[];
   readonly parked: readonly string[];
-  /** What went wrong with leases that ran out, and with waking; then everything else. */
+  /** What went wrong with expired leases, and with waking sessions. `errors` has both, and everything else that went wrong. */
   readonly recoveryErrors: readonly string[];
   readonly wakeErrors: readonly string[];
   readonly errors: readonly string[];

@@ -65,7 +65,7 @@ export const USER_ERRORS = {
   SELF_CLAIM_DISABLED: { exitCode: 2, hint: "This pool assigns its work: wait for an assignment instead." },
   SLOTS_TAKEN: { exitCode: 2, hint: "Complete, fail or release what the session holds, then claim again." },
   NOT_CLAIMABLE: { exitCode: 2, hint: "`rota why TASK` says what it waits for." },
-  LEASE_LOST: { exitCode: 2, hint: "Stop working on it: somebody else may have it by now. Nothing was changed." },
+  LEASE_LOST: { exitCode: 2, hint: "Stop working on it: another worker may have it by now. Nothing was changed." },
   LEASE_UNKNOWN: {
     exitCode: 2,
     hint: "Claim it with `rota claim`, or give --run, --fence and the token in ROTA_TOKEN.",

@@ -1,4 +1,4 @@
-/** How long things are likely to take: what the plan says, else what this run has shown, else what the plan says of others. */
+/** How long tasks are likely to take: what the plan says, else what this run has shown, else what the plan says of other tasks. */
 import type { Estimate } from "./explanation.ts";
 import { type TaskNo, taskNo } from "./graph.ts";
 import type { DurationRecord } from "./history.ts";
@@ -12,7 +12,7 @@ interface Known {
   readonly source: "plan" | "history";
 }
 
-/** What is known of one task. The plan is believed before the record of earlier runs; a task of which nothing is known goes by others. */
+/** What is known of one task. The plan is believed before the record of earlier runs; a task without either is judged by the others. */
 export function knownDuration(
   spec: TaskSpec,
   recorded?: (spec: TaskSpec) => DurationRecord | undefined,
@@ -22,7 +22,7 @@ export function knownDuration(
   return record === undefined ? undefined : { ms: millis(Math.exp(record.meanLog)), source: "history" };
 }
 
-/** Looks over the run once, and then answers for each of its tasks. Nothing when there is nothing to go by. */
+/** Looks over the run once, and then answers for each of its tasks. Nothing when no task has an estimate and none has ended. */
 export function estimatesOf(run: Run): (task: Task) => Estimate | undefined {
   const observed = mean(run.tasks, ({ status, attempt }) =>
     status.state === "succeeded" && attempt > 0 ? status.outcome.durationMs : undefined,
@@ -45,7 +45,7 @@ function mean(tasks: readonly Task[], of: (task: Task) => Millis | undefined): M
   return count === 0 ? undefined : millis(sum / count);
 }
 
-/** When a running task is likely to end: by its estimate while that is not past, else when its time-out ends it. */
+/** When a running task is likely to end: at its estimate while that is still ahead, else when its time-out ends it. */
 export function expectedEnd(
   task: Task,
   estimate: Estimate | undefined,
@@ -100,7 +100,7 @@ function longestPath({ graph }: Run, costs: Float64Array): number {
     if (open[no] === 0) queue.push(taskNo(no));
   }
   let longest = 0;
-  // From the beginning to the ends: when a task is taken, everything before it has its reach.
+  // From the tasks without needs to the ends: when a task is taken, everything before it has its reach.
   for (let head = 0; head < queue.length; head++) {
     const no = queue[head] as TaskNo;
     const end = (reach[no] as number) + (costs[no] as number);

@@ -24,7 +24,7 @@ interface OfTask extends OfRun {
   readonly attempt: number;
 }
 
-/** What may follow from a call. */
+/** Of events that may follow from a call. */
 interface FromCall {
   /** Who called: the name and the id of a token, or what the owner of the state directory goes by. */
   readonly by?: string;
@@ -73,7 +73,7 @@ export interface SessionLeft extends OfRun, FromCall {
   readonly session: WorkerId;
   readonly why: string;
 }
-/** Nothing new is given out there until it is resumed; what runs goes on. */
+/** The scheduler starts nothing new in this scope until it is resumed; what runs goes on. */
 export interface Paused extends OfRun {
   readonly kind: "paused";
   readonly scope: PauseScope;
@@ -84,14 +84,14 @@ export interface Resumed extends OfRun {
   readonly scope: PauseScope;
   readonly asked: Asked;
 }
-/** A drain is over: so much was still out when it was given up, or nothing. */
+/** A drain has ended: so many tasks were still held when it was given up, or none. */
 export interface Drained extends OfRun, FromCall {
   readonly kind: "drained";
   readonly scope: PauseScope;
   readonly remaining: number;
 }
 
-/** Why this task, now, there: the numbers the dispatcher went by. */
+/** Why the dispatcher chose this task, this moment and this worker: the numbers it went by. */
 export interface DispatchEvidence {
   readonly lane: Priority;
   readonly rank: number;
@@ -189,32 +189,32 @@ export interface TaskSilent extends OfTask {
   readonly kind: "silent";
   readonly forMs: Millis;
 }
-/** Waited longer than it should have: it moves up one lane. */
+/** The task waited longer than it should have: it moves up one lane. */
 export interface TaskAged extends OfTask {
   readonly kind: "aged_boost";
   readonly from: Priority;
   readonly to: Priority;
   readonly waitedMs: Millis;
 }
-/** Holds files that a more urgent task waits for, and takes over its lane for what it still has to get. */
+/** The task holds files that a more urgent task waits for, and takes over the lane of that task for what it still has to get. */
 export interface TaskInherited extends OfTask {
   readonly kind: "priority_inherited";
   readonly to: Priority;
   /** The task that waits. */
   readonly by: TaskNo;
 }
-/** Waited this long for files that a less urgent task held. */
+/** The task waited this long for files that a less urgent task held. */
 export interface TaskInverted extends OfTask {
   readonly kind: "priority_inversion";
   readonly holder: TaskNo;
   readonly forMs: Millis;
 }
-/** It is ready and does not go: what it waits for. Told of the first in line, and again when that is another thing. */
+/** The task is ready and does not start: what it waits for. Written for the first task in line, and again when the reason changes. */
 export interface TaskWaiting extends OfTask {
   readonly kind: "waiting";
   readonly wait: Wait;
 }
-/** Whoever took it up has a clock that is behind what is known of it, by so much: since when it waits or runs is counted from here. */
+/** The scheduler that took the task up has a clock that is behind the recorded times by so much: the task's wait or run is counted from here. */
 export interface TaskSetBack extends OfTask {
   readonly kind: "set_back";
   readonly by: Millis;
@@ -226,13 +226,13 @@ export interface LateReportRefused extends OfTask, FromCall {
   readonly reported: string;
 }
 
-/** Kept for one session for a moment: it was woken for this task. */
+/** The task is kept for one session for a moment: that session was woken for it. */
 export interface TaskOffered extends OfTask {
   readonly kind: "offered";
   readonly session: WorkerId;
   readonly until: Instant;
 }
-/** `opened`: others were woken for it too, and the first who comes has it. */
+/** `opened`: other sessions were woken for it too, and the first that claims it has it. */
 export const OFFER_ENDS = ["ignored", "unreachable", "gone", "paused", "opened"] as const;
 export type OfferEnd = (typeof OFFER_ENDS)[number];
 export interface OfferEnded extends OfTask {
@@ -240,17 +240,17 @@ export interface OfferEnded extends OfTask {
   readonly session: WorkerId;
   readonly why: OfferEnd;
 }
-/** Another cycle in which nobody came for it, although it is old enough. */
+/** Another cycle in which no session came for the task, although it is old enough. */
 export interface TaskStarving extends OfTask {
   readonly kind: "starving";
   readonly count: number;
 }
-/** A worker was asked for that can do it. */
+/** The scheduler asked for a worker that can do the task. */
 export interface SpawnAsked extends OfTask {
   readonly kind: "spawn_asked";
   readonly pool: string;
 }
-/** Nobody comes for it: told once. */
+/** No session comes for the task: written once. */
 export interface TaskStarved extends OfTask {
   readonly kind: "starved";
   readonly count: number;
@@ -262,7 +262,7 @@ export interface TaskEdited extends OfTask {
   readonly changes: Partial<TaskSpec>;
   readonly asked: Asked;
 }
-/** What its holder says about how it goes. */
+/** What the holder says about its progress. */
 export interface TaskNoted extends OfTask, FromCall {
   readonly kind: "noted";
   readonly note: string;
@@ -322,9 +322,9 @@ const FROM_CALLS: ReadonlySet<string> = new Set<EventKind>([
   ...(["claimed", "started", "noted", "verifying", "succeeded", "failed", "retried", "released", "parked"] as const),
   "late_report_refused",
 ]);
-/** Whether such an event says who called, where it follows from a call. Others say `asked`, or follow from no call. */
+/** Whether such an event names the caller, where it follows from a call. Other kinds name the person as `asked`, or follow from no call. */
 export const isFromCall = (kind: EventKind): boolean => FROM_CALLS.has(kind);
 export const isSystemEvent = (event: Event): event is SystemEvent => SYSTEM_KINDS.has(event.kind);
 export const isTaskEvent = (event: Event): event is TaskEvent => "task" in event;
-/** Kept in the lease row, not in the ledger. */
+/** Renewals are kept in the lease row, not in the ledger. */
 export const isRecorded = (event: Event): boolean => event.kind !== "lease_renewed";

@@ -44,7 +44,7 @@ export interface Some<T> {
 /** A resource of which less is free than the task asks for. */
 export interface Shortage {
   readonly name: string;
-  /** `plan`: what the plan declares for itself. `machine`: what everybody shares. */
+  /** `plan`: a resource that the plan declares for itself. `machine`: a resource that all runs share. */
   readonly scope: "plan" | "machine";
   readonly asked: number;
   readonly free: number;
@@ -59,10 +59,10 @@ export interface RateShortage {
   readonly capacity: number;
   /** How long it takes from empty to full. */
   readonly per: Millis;
-  /** When it will have filled up enough, if nobody else takes of it. */
+  /** When it will have filled up enough, if no other task takes of it. */
   readonly at: Instant;
 }
-/** More than there is, even when nobody has any of it. */
+/** The task asks for more than there is, even when no task holds any of it. */
 export type Excess = Omit<Shortage, "free" | "holders">;
 export interface Holder extends TaskGlimpse {
   readonly amount: number;
@@ -81,7 +81,7 @@ export type Wait =
       readonly pool?: string;
       readonly sessions?: number;
     }
-  /** A session was woken for it, and nobody else gets it until then. */
+  /** A session was woken for the task, and no other session gets it until then. */
   | { readonly reason: "offered"; readonly session: WorkerId; readonly until: Instant }
   | {
       readonly reason: "hazard";
@@ -91,7 +91,7 @@ export type Wait =
       readonly holder: TaskGlimpse;
     }
   | {
-      /** The queue is so full that its kind of work has to wait, or that not every worker is given some. */
+      /** The queue is so full that this lane has to wait, or that only some of the workers are given work. */
       readonly reason: "backpressure";
       readonly mode: string;
       readonly queued: number;
@@ -99,7 +99,7 @@ export type Wait =
       /** How many may be out at once, and how many are. */
       readonly allowed: number;
       readonly out: number;
-      /** Whether it is its lane that has to wait, and not only its turn. */
+      /** Whether the whole lane has to wait, and not only this task's turn. */
       readonly deferred: boolean;
     }
   | {
@@ -111,13 +111,13 @@ export type Wait =
       /** When it is tried again; absent while a few tasks try it out. */
       readonly until?: Instant;
     }
-  /** Another task with its idempotency key is at it, or will be tried again. */
+  /** Another task with the same idempotency key runs now, or will be tried again. */
   | { readonly reason: "same-key"; readonly key: string; readonly run: RunId; readonly holder: TaskGlimpse }
   | { readonly reason: "rate-limited"; readonly rates: readonly RateShortage[]; readonly until: Instant }
   | {
       readonly reason: "resources";
       readonly short: readonly Shortage[];
-      /** There is enough, but it is kept for a task that was passed over for too long. */
+      /** There is enough, but it is reserved for a task that was passed over for too long. */
       readonly reservedFor?: TaskGlimpse;
     }
   /**
@@ -127,7 +127,7 @@ export type Wait =
   | { readonly reason: "capacity"; readonly workers: number; readonly idle: number; readonly pool?: string }
   | { readonly reason: "parked"; readonly why: ParkReason; readonly since: Instant };
 
-/** One thing that must be so before the task may start, with the numbers it is judged by. */
+/** One condition for the start of the task, with the numbers it is judged by. */
 export type Gate =
   | { readonly gate: "needs"; readonly open: boolean; readonly met: number; readonly total: number }
   | { readonly gate: "approval"; readonly open: boolean; readonly prompt: string }
@@ -214,9 +214,9 @@ export interface SessionThere {
   readonly session: WorkerId;
   /** `busy` also when it holds as much as it can. */
   readonly state: SessionState;
-  /** Whether the task is one that it may take. */
+  /** Whether this session may take the task. */
   readonly suits: boolean;
-  /** Whether a claim of it waits to be answered; absent where that is not known. */
+  /** Whether a claim of this session waits for its answer; absent where that is not known. */
   readonly claiming?: boolean;
 }
 
@@ -230,11 +230,11 @@ export interface PoolThere {
   readonly channel?: string;
   /** The only session that may take it. */
   readonly session?: string;
-  /** Those that may take it first. */
+  /** The sessions that may take the task come first. */
   readonly sessions: readonly SessionThere[];
 }
 
-/** What a person asked for while no scheduler was there: the next one that goes on with the run does it. */
+/** What a person asked for while no scheduler was running: the next scheduler that takes up the run does it. */
 export interface KeptWish {
   readonly kind: "cancel" | "approve" | "requeue";
   /** The whole run when absent. */
@@ -261,7 +261,7 @@ export interface Explanation {
   /** Its place among the ready tasks of its priority in this run, from 1. */
   readonly position?: { readonly place: number; readonly of: number };
   readonly wait?: Wait;
-  /** For what waits for other tasks: those of them, near or far, that wait for no other. */
+  /** For a task that waits for other tasks: those of its needs, near or far, that wait for no other task. */
   readonly roots?: Some<TaskGlimpse>;
   readonly gates: readonly Gate[];
   /** For what waits for a session of a pool. */
@@ -274,7 +274,7 @@ export interface Explanation {
   readonly failReason?: FailReason;
   /** For a cancelled task: who asked for that, where it is known. */
   readonly cancelled?: Asked;
-  /** For a skipped task: the chain of skipped tasks back to the one that did not succeed, which comes last. */
+  /** For a skipped task: the chain of skipped tasks back to the task that did not succeed, which comes last. */
   readonly because?: readonly TaskGlimpse[];
 }
 
@@ -283,6 +283,6 @@ export interface Blocker {
   readonly task: TaskId;
   readonly state: TaskState;
   readonly wait: Wait;
-  /** For what waits for other tasks: the one at the far end. */
+  /** For a task that waits for other tasks: the last task of that chain. */
   readonly root?: TaskGlimpse;
 }

@@ -1,4 +1,4 @@
-/** Who waits for whom, in two flat arrays each way: finishing a task costs its own edges and nothing else. */
+/** Which task waits for which, in two flat arrays each way: finishing a task costs its own edges and nothing else. */
 import type { TaskId } from "./ids.ts";
 
 declare const number_: unique symbol;
@@ -69,7 +69,7 @@ export function buildGraph(nodes: readonly Node[]): Graph {
   };
 }
 
-/** An edge is the other end's number and a bit for its kind. A need named twice, or in both lists, counts once, as the stricter. */
+/** An edge is the number of the other task and a bit for its kind. A need named twice, or in both lists, counts once, as the stricter. */
 function collectNeeds({ needs, after }: Node, numbers: ReadonlyMap<TaskId, TaskNo>, edges: number[]): void {
   const from = edges.length;
   // Looking through a few is cheaper than keeping a set; looking through many is not.

@@ -39,7 +39,7 @@ const learn = (known: DurationRecord | undefined, logMs: number): DurationRecord
   return { count, meanLog: known.meanLog + (logMs - known.meanLog) / Math.min(count, HISTORY_MEMORY) };
 };
 
-/** What is known after a run has taught these. */
+/** The history after a run has added these durations. */
 export function afterLessons({ durations, error }: History, lessons: readonly Lesson[]): History {
   const known = new Map(durations);
   let { count, sumOfSquares } = error;

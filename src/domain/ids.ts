@@ -6,7 +6,7 @@ export type RunId = Id<"Run">;
 export type TaskId = Id<"Task">;
 export type WorkerId = Id<"Worker">;
 
-/** The only doors from a raw string: parsing at the edge, or a row read back from the store. */
+/** The only places where a raw string becomes an id: parsing at the edge, or a row read back from the store. */
 export const runId = (raw: string): RunId => raw as RunId;
 export const taskId = (raw: string): TaskId => raw as TaskId;
 export const workerId = (raw: string): WorkerId => raw as WorkerId;

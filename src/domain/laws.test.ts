@@ -43,7 +43,7 @@ describe("whatever happens to a run", () => {
     );
   });
 
-  test("the run that is restored from the tables is the one that was alive", async () => {
+  test("the run that is restored from the tables equals the run in memory", async () => {
     await always(
       RUNS,
       fc.asyncProperty(scenarios(), async (scenario) => {
@@ -132,9 +132,9 @@ const EVERY_KIND = [
   "waiting",
 ];
 
-/** What is not urgent waits for something that is, such as an answer to a person. */
+/** Events that are not urgent are written together with an urgent one, such as the answer to a person. */
 const flushed = ({ rig, run }: Played): Promise<void> =>
-  rig.ask({ kind: "approve", run: run.manifest.id, task: taskId("nobody") });
+  rig.ask({ kind: "approve", run: run.manifest.id, task: taskId("absent") });
 
 const seen = ({ spec, ...rest }: Task) => ({ id: spec.id, ...rest });
 

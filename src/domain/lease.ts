@@ -24,7 +24,7 @@ export const renewed = (lease: Lease, now: Instant, ttl: Millis): Lease => ({
   deadline: Math.max(lease.deadline, now + ttl) as Instant,
 });
 
-/** Stands where the hash of a token would: what this machine's own workers hold is reported on by nobody else, so it has none. */
+/** Stands where the hash of a token would. Only the scheduler reports on what this machine's own workers hold, so such a lease has no token. */
 export const NO_TOKEN = "-";
 
 /** Whether a worker inside the scheduler holds it. */

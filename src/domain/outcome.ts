@@ -118,7 +118,7 @@ export const refText = ({ run, task }: TaskRef): string => `${task} of run ${run
 export const isTaken = (outcome: Outcome): outcome is Success & { readonly takenFrom: TaskRef } =>
   outcome.kind === "success" && outcome.takenFrom !== undefined;
 
-/** What a task is given for the same key. It took no time of anybody's. */
+/** The outcome of a task whose result was taken from another one with the same key. It used no worker's time. */
 export const takenFrom = (from: TaskRef, summary: string | undefined): Success => ({
   kind: "success",
   durationMs: millis(0),

@@ -27,7 +27,7 @@ export function normalizePath(raw: string): string | undefined {
       continue;
     }
     const parent = kept.pop();
-    // `*/..` may be anywhere once links are followed, so it has no one way to be written.
+    // `*/..` may be anywhere once links are followed, so there is no single way to write it.
     if (parent === undefined || GLOB.test(parent)) return undefined;
   }
   if (kept.length === 0) return EVERYTHING;
@@ -106,7 +106,7 @@ function meetSomewhere(left: readonly string[], right: readonly string[]): boole
 }
 
 const WILD = /[*?]/;
-/** Pairs of places walked to compare two patterns. Only patterns nobody writes by hand have more, and for those the answer is yes. */
+/** The most pairs of places that are walked to compare two patterns. Patterns written by hand have fewer; for larger ones the answer is yes. */
 const PLACES_MAX = 65_536;
 
 /** Whether one name can match both. */

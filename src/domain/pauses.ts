@@ -8,7 +8,7 @@ export class Pauses {
   #pauses: ReadonlyMap<string, Pause> = new Map();
   readonly #tasks = new Map<Task, Pause>();
 
-  /** What is on hold now. `runOf` gives the runs that are known here. Gives what has changed. */
+  /** Takes over what is on hold now and gives the scopes that have changed. `runOf` gives the runs that the World has. */
   set(pauses: ReadonlyMap<string, Pause>, runOf: (no: RunNo) => Run | undefined): readonly PauseScope[] {
     const before = this.#pauses;
     if (before.size + pauses.size === 0) return [];

@@ -88,10 +88,10 @@ describe("ends", () => {
 describe("what cannot have happened is refused", () => {
   test.each<[string, readonly TaskNews[]]>([
     ["a claim of what is held", [claim, claim]],
-    ["a start of what nobody holds", [{ kind: "started" }]],
-    ["a success of what nobody holds", [{ kind: "succeeded", outcome: success }]],
-    ["a renewal of what nobody holds", [{ kind: "lease_renewed", deadline: NOW }]],
-    ["a stop of what nobody holds", [{ kind: "stopping", reason: { kind: "shutdown" } }]],
+    ["a start of a task that no worker holds", [{ kind: "started" }]],
+    ["a success of a task that no worker holds", [{ kind: "succeeded", outcome: success }]],
+    ["a renewal of a task that no worker holds", [{ kind: "lease_renewed", deadline: NOW }]],
+    ["a stop of a task that no worker holds", [{ kind: "stopping", reason: { kind: "shutdown" } }]],
     ["a requeue of what is not parked", [{ kind: "requeued", asked }]],
   ])("%s", (_, news) => {
     expect(() => new Story([task("a")]).tell(0, ...news)).toThrow();
@@ -116,7 +116,7 @@ describe("what cannot have happened is refused", () => {
     expect(() => reduce(world, { ...event, attempt: 2 }, [])).toThrow("attempt 2 follows 0");
   });
 
-  test("an event about a run that nobody knows", () => {
+  test("an event about a run that the World does not have", () => {
     expect(() =>
       reduce(
         new World(),
@@ -128,7 +128,7 @@ describe("what cannot have happened is refused", () => {
 });
 
 describe("counting", () => {
-  test("a try that costs is a failure, one that does not is not", () => {
+  test("a try that costs is a failure, a try that does not is none", () => {
     const story = new Story([task("a")]).tell(0, claim, {
       kind: "retried",
       outcome: exit(1),

@@ -102,7 +102,7 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
       const { worker, deadline, tokenHash } = event;
       const lease = { worker, fence: event.attempt, deadline, tokenHash };
       if (task.lane !== undefined) delete task.lane;
-      nobodyHasToCome(task);
+      endWait(task);
       return move(run, task, { state: "claimed", lease, since: event.at }, changes, event);
     }
     case "started": {
@@ -159,7 +159,7 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
       return move(run, task, { state: "ready", since: event.at, notBefore: event.at }, changes, event);
     case "parked": {
       const message = event.message === undefined ? {} : { message: event.message };
-      nobodyHasToCome(task);
+      endWait(task);
       return move(run, task, { state: "parked", at: event.at, reason: event.reason, ...message }, changes, event);
     }
     case "skipped":
@@ -221,16 +221,16 @@ function reduceTask(world: World, event: TaskEvent, changes: Change[]): void {
   }
 }
 
-/** What is known of earlier runs of the acceptance command. One that was ended because its scheduler stopped is not lost. */
+/** What is known of earlier runs of the acceptance command. A run of it that ended because its scheduler stopped does not count as lost. */
 function triesOf(held: Held): Pick<Verifying, "doneBy" | "tries" | "losses"> {
   if (held.state !== "verifying") return { doneBy: held.lease.worker, tries: 1, losses: 0 };
   const { doneBy, tries, losses, begun, stopping } = held;
   return { doneBy, tries: tries + 1, losses: losses + (begun && stopping?.kind !== "shutdown" ? 1 : 0) };
 }
 
-/** A terminal state is never left, so this is the one place where dependents are told. */
+/** A task never leaves a terminal state, so this is the one place where its dependents are told. */
 function end(run: Run, task: Task, status: Ended, changes: Change[], cause: Event): void {
-  nobodyHasToCome(task);
+  endWait(task);
   move(run, task, status, changes, cause);
   run.graph.eachDependent(task.no, (dependentNo, kind) => {
     const dependent = taskOf(run, dependentNo);
@@ -240,15 +240,15 @@ function end(run: Run, task: Task, status: Ended, changes: Change[], cause: Even
   });
 }
 
-/** It does not wait any more: when it does again, that is a wait of its own. */
-function nobodyHasToCome(task: Task): void {
-  // Few have any of these, and deleting what is not there is not for free.
+/** The task does not wait any more: a later wait of it is a new one, with its own offer and its own count. */
+function endWait(task: Task): void {
+  // Few tasks have any of these, and deleting a field that is not there is not for free.
   if (task.offer !== undefined) delete task.offer;
   if (task.starving !== undefined) delete task.starving;
   if (task.ignored !== undefined) delete task.ignored;
 }
 
-/** Nothing has begun at a time that is still to come, and nobody is made to wait until it has. */
+/** Sets times that lie ahead of this clock to now: nothing has begun in the future, and no task has to wait until that moment has come. */
 function countFromNow(run: Run, task: Task, now: Instant, changes: Change[], cause: Event): void {
   const { status, starving } = task;
   if (starving !== undefined && starving.since > now) task.starving = { ...starving, since: now };
@@ -280,7 +280,7 @@ function move(run: Run, task: Task, to: Status, changes: Change[], cause: Event)
   changes.push({ run, task, from, to, cause });
 }
 
-/** It is in the state it was in, but stands elsewhere: whoever keeps the queues has to hear of it. */
+/** The state of the task is the same, but its place in a queue is not: this tells the queues. */
 function stay(run: Run, task: Task, changes: Change[], cause: Event): void {
   if (isTerminal(task.status.state)) return;
   move(run, task, task.status.state === "ready" ? { ...task.status } : task.status, changes, cause);
@@ -288,7 +288,7 @@ function stay(run: Run, task: Task, changes: Change[], cause: Event): void {
 
 function mustBeHeld(task: Task): Held {
   const { status } = task;
-  if (!isHeld(status)) broken(`${task.spec.id} is ${status.state}, not held by anybody`);
+  if (!isHeld(status)) broken(`${task.spec.id} is ${status.state}, not held by a worker`);
   return status;
 }
 

@@ -1,4 +1,4 @@
-/** A schedule as it was worked out: who does what when, how good that is, and what it leaves unused. */
+/** A schedule as it was worked out: which worker does which task when, how good that is, and what it leaves unused. */
 import type { TaskNo } from "./graph.ts";
 import type { TaskId, WorkerId } from "./ids.ts";
 import type { Instant, Millis } from "./time.ts";
@@ -15,7 +15,7 @@ export interface Placement {
 /** What no order of the tasks can be faster than, and why. */
 export interface LowerBound {
   readonly ms: Millis;
-  /** `path`: the longest chain. `work`: everything, shared out over the workers. `resource`: all that asks for one of them. */
+  /** `path`: the longest chain. `work`: everything, shared out over the workers. `resource`: all tasks that ask for one resource. */
   readonly because:
     | { readonly kind: "path" }
     | { readonly kind: "work" }
@@ -26,7 +26,7 @@ export interface WorkerUse {
   readonly worker: WorkerId;
   readonly tasks: number;
   readonly busy: Millis;
-  /** The share of the time in which it works, from 0 to 1. */
+  /** The share of the time in which the worker works, from 0 to 1. */
   readonly use: number;
 }
 

@@ -1,13 +1,13 @@
 /**
- * An agent's session: a worker that comes for its work by itself. It says who it is when it joins, gives signs of life, claims, and
- * reports. What it holds stands in the leases; what is kept here is who it is and how it is.
+ * An agent's session: a worker that asks for its work. It says who it is when it joins, gives signs of life, claims, and
+ * reports. Its leases say which tasks it holds; here stands who it is and how it is.
  */
 import type { WorkerId } from "./ids.ts";
 import { hours, type Instant, type Millis, minutes } from "./time.ts";
 
 /**
- * `idle`: may be woken. `prompting`: waits for a person, and is left alone. `busy`: says that it does something else. The others are
- * found by the scheduler: `stalled` lost a lease and was not heard of since, `quarantined` lost several in a row.
+ * `idle`: may be woken. `prompting`: waits for a person, and is left alone. `busy`: says that it does something else. The scheduler
+ * finds the others: `stalled` lost a lease and has given no sign of life since, `quarantined` lost several leases in a row.
  */
 export const SESSION_STATES = ["idle", "prompting", "busy", "stalled", "quarantined"] as const;
 export type SessionState = (typeof SESSION_STATES)[number];

@@ -21,7 +21,7 @@ export type EnvValue = string | { readonly from: string };
 /** Amounts by resource name: `cpu` in thousandths of a core, `memory` in bytes, everything else in whole slots. */
 export type Amounts = Readonly<Record<string, number>>;
 
-/** So much in so much time: tokens a minute, calls a second. */
+/** An amount for a span of time: tokens a minute, calls a second. */
 export interface Rate {
   readonly amount: number;
   readonly per: Millis;
@@ -59,18 +59,18 @@ export interface TaskSpec {
   readonly after: readonly TaskId[];
   readonly onFailure: OnFailure;
   readonly priority: Priority;
-  /** Whose work it is: this machine's own processes when absent, else the sessions of that pool. */
+  /** The pool whose sessions do the task; absent for this machine's own processes. */
   readonly pool?: string;
-  /** Only sessions that work there; only those that work nowhere in particular when absent. */
+  /** Only sessions that joined with this workspace; absent: only sessions without one. */
   readonly workspace?: string;
-  /** Only sessions that listen there; any when absent. */
+  /** Only sessions that joined with this channel; absent: any. */
   readonly channel?: string;
   /** Only this session. */
   readonly session?: string;
   /** Capabilities a worker must have. */
   readonly requires: readonly string[];
   readonly resources: Amounts;
-  /** The service it depends on: one that keeps failing is left alone for a while, for all tasks that name it. */
+  /** The service that the task depends on: while it keeps failing, no task that names it is started. */
   readonly provider?: string;
   readonly reads: readonly string[];
   readonly writes: readonly string[];
@@ -88,7 +88,7 @@ export interface TaskSpec {
   readonly verify?: Command;
   /** The task is stopped when its processes together use more memory than this, in bytes. */
   readonly memoryLimit?: number;
-  /** Done once over all runs of the store: another task with this key takes the result of the one that has succeeded with it. */
+  /** The work is done once over all runs of the store: a task takes the result of another task that has succeeded with the same key. */
   readonly idempotencyKey?: string;
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -102,7 +102,7 @@ export const RETRY_DEFAULT: RetryPolicy = {
 };
 const TIMEOUT_DEFAULT: TimeoutPolicy = { hard: hours(1) };
 
-/** Everything a plan may leave out. Shared by all tasks that do, so that a million of them stay small. */
+/** Everything a plan may leave out. Shared by all tasks that leave it out, so that a million of them stay small. */
 export const SPEC_DEFAULTS = {
   needs: [],
   after: [],
@@ -118,7 +118,7 @@ export const SPEC_DEFAULTS = {
   labels: {},
 } as const satisfies Partial<TaskSpec>;
 
-/** Whether that is the name of a worker of the local pool: no session can have such a name. */
+/** Whether this is the name of a worker of the local pool: no session can have such a name. */
 export const isLocalWorker = (worker: string): boolean => worker.startsWith(`${LOCAL_POOL}/`);
 
 export const poolOf = ({ pool }: TaskSpec): string => pool ?? LOCAL_POOL;

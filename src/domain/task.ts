@@ -35,7 +35,7 @@ export type TaskState = (typeof TASK_STATES)[number];
 export const TERMINAL_STATES = ["succeeded", "failed", "cancelled", "skipped"] as const;
 export type TerminalState = (typeof TERMINAL_STATES)[number];
 
-/** Who asked, and why: for everything that a person decides. */
+/** Which person asked, and why: for everything that a person decides. */
 export interface Asked {
   readonly by: string;
   readonly why?: string;
@@ -60,7 +60,7 @@ export interface Blocked {
 }
 export interface Ready {
   readonly state: "ready";
-  /** Since when it could have run, back-off not counted: its wait clock. */
+  /** Since when it could have run, without counting a back-off: the start of its wait. */
   readonly since: Instant;
   /** Back-off: not before this. Its own field, not a lease. */
   readonly notBefore: Instant;
@@ -87,11 +87,11 @@ export interface Verifying {
   readonly work: Success;
   /** Who did the work. */
   readonly doneBy: WorkerId;
-  /** Which run of the acceptance command this is: one that was lost with its scheduler, or ended by it, is made again. */
+  /** The number of this run of the acceptance command: a run that was lost with its scheduler, or was ended by it, is repeated. */
   readonly tries: number;
-  /** How many of them were lost. */
+  /** How many runs of the acceptance command were lost. */
   readonly losses: number;
-  /** Whether the command has begun: only so many are run at once. */
+  /** Whether the command has begun: only a limited number run at once. */
   readonly begun?: true;
   readonly process?: ProcessIdentity;
   readonly stopping?: StopReason;
@@ -105,7 +105,7 @@ export interface Failed {
   readonly state: "failed";
   readonly at: Instant;
   readonly outcome: Outcome;
-  /** Whether it ran out of attempts, or was not worth another. */
+  /** Whether it ran out of attempts, or its failure is not worth another one. */
   readonly reason: FailReason;
 }
 export interface Cancelled {
@@ -127,28 +127,28 @@ export interface Parked {
 
 export const FAIL_REASONS = ["abandoned", "permanent"] as const;
 export type FailReason = (typeof FAIL_REASONS)[number];
-/** `poison`: its workers keep dying. `starved`: nobody came for it. `attention`: the failure needs a person. */
+/** `poison`: its workers keep dying. `starved`: no session came for it. `attention`: the failure needs a person. */
 export const PARK_REASONS = ["poison", "starved", "attention"] as const;
 export type ParkReason = (typeof PARK_REASONS)[number];
 
-/** A worker is at it. */
+/** A worker works on it. */
 export type Working = Claimed | Running;
 /** Under a lease. */
 export type Held = Working | Verifying;
 export type Ended = Succeeded | Failed | Cancelled | Skipped;
 export type Status = Blocked | Ready | Held | Ended | Parked;
 
-/** A wake bound to one task: for a moment nobody else gets it. */
+/** A wake bound to one task: for a moment no other session gets the task. */
 export interface Offer {
   readonly session: WorkerId;
   readonly until: Instant;
 }
 
-/** How long nobody has come for it, in cycles, and what has been done about that. Durable, so that a restart forgives nothing. */
+/** For how many cycles no session has come for the task, and what was done about it. Durable, so that a restart does not reset the count. */
 export interface Starving {
   readonly count: number;
   readonly since: Instant;
-  /** Offers that had come to nothing when it was last counted. */
+  /** How many offers had come to nothing when the count was last raised. */
   readonly ignored?: number;
   readonly spawned?: true;
   readonly told?: true;
@@ -168,18 +168,18 @@ export interface Task {
   failures: number;
   /** Leases lost in a row. */
   expiries: number;
-  /** Needs, and a closed gate, that still hold it back. */
+  /** How many needs, and a closed gate, still hold it back. */
   unmet: number;
   approved: boolean;
-  /** The lane it waits in when that is not its own: it waited too long, or somebody more urgent waits for it. Until it is claimed. */
+  /** The lane it waits in when that is not its own: it waited too long, or a more urgent task waits for it. Kept until it is claimed. */
   lane?: Priority;
   /** Who lost the last lease of this task, to be avoided next time. */
   lostBy?: WorkerId;
-  /** For whom it is kept, while it is. */
+  /** The session for which it is kept, while it is. */
   offer?: Offer;
-  /** Offers of it that came to nothing, since it is ready. */
+  /** How many offers of it came to nothing since it became ready. */
   ignored?: number;
-  /** Where on the ladder it stands, while nobody comes for it. */
+  /** Which step of the ladder has been reached, while no session comes for it. */
   starving?: Starving;
 }
 
@@ -189,11 +189,11 @@ export const isWorking = (status: Status): status is Working =>
   status.state === "claimed" || status.state === "running";
 export const isHeld = (status: Status): status is Held => isWorking(status) || status.state === "verifying";
 
-/** Who asked for the task to be cancelled while it is held. However its lease ends then, it ends as cancelled. */
+/** The person who asked for the task to be cancelled while it is held. However its lease ends then, it ends as cancelled. */
 export const cancellerOf = (status: Status): Asked | undefined =>
   isHeld(status) && status.stopping?.kind === "cancelled" ? status.stopping.asked : undefined;
 
-/** How far ahead of now what is known of it lies: by the clock of one scheduler, that of another may be behind. */
+/** How far the recorded times of the task lie ahead of now: the clock of this scheduler may be behind that of another. */
 export function aheadOf({ status, starving }: Task, now: Instant): Millis {
   const since = "since" in status ? status.since : now;
   return millis(Math.max(since, starving?.since ?? now) - now);

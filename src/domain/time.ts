@@ -1,7 +1,7 @@
 /** Moments and spans of time, as two types that do not mix. */
 declare const unit: unique symbol;
 
-/** Milliseconds since 1970 on the coordinator's clock. */
+/** Milliseconds since 1970 on the scheduler's clock. */
 export type Instant = number & { readonly [unit]: "Instant" };
 /** A span of time in milliseconds. */
 export type Millis = number & { readonly [unit]: "Millis" };
@@ -13,7 +13,7 @@ export const minutes = (count: number): Millis => millis(count * 60_000);
 export const hours = (count: number): Millis => millis(count * 3_600_000);
 
 export const later = (from: Instant, by: Millis): Instant => instant(from + by);
-/** The first of those that are known. */
+/** The earliest of the moments that are known. */
 export function earliest(...moments: readonly (Instant | undefined)[]): Instant | undefined {
   let first: Instant | undefined;
   for (const each of moments) if (each !== undefined && (first === undefined || each < first)) first = each;

@@ -1,6 +1,6 @@
 /** What an attempt used: an open record, in which every figure says where it is from. */
 
-/** The system counted it, an executor looked from time to time, or the worker says so. */
+/** Where a figure is from: the system counted it, an executor looked from time to time, or the worker says so. */
 export const USAGE_SOURCES = ["measured", "sampled", "reported"] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 
@@ -9,10 +9,10 @@ export interface Figure {
   readonly source: UsageSource;
 }
 
-/** By name: `cpuMs`, `peakBytes`, and whatever else a worker can tell. What is unknown is absent: unknown is not zero. */
+/** By name: `cpuMs`, `peakBytes`, and whatever else a worker can tell. A figure that is unknown is absent: unknown is not zero. */
 export type Usage = Readonly<Record<string, Figure>>;
 
-/** What two used that came one after the other. Of what is measured of every command, one that is unknown leaves the sum unknown. */
+/** What two attempts or commands used that came one after the other. Where the system measures every command, one unknown figure makes the sum unknown. */
 export function usedByBoth(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
   if (first === undefined || second === undefined) return first ?? second;
   const both: Record<string, Figure> = {};

@@ -45,7 +45,7 @@ export class World {
   }
 }
 
-/** One task that moved from one status to another: what queues, deadlines and views follow. */
+/** One task that moved from one status to another: queues, deadlines and views follow these. */
 export interface Change {
   readonly run: Run;
   readonly task: Task;
@@ -55,7 +55,7 @@ export interface Change {
   readonly cause: Event;
 }
 
-/** All that wait for something share one value: a million of them cost nothing. */
+/** All waiting tasks share this one value, so that a million of them cost nothing. */
 export const BLOCKED: Blocked = { state: "blocked" };
 
 /** A run as it is before anything has happened to it: everything blocked. */

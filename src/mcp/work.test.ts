@@ -242,7 +242,7 @@ describe("reports", () => {
       complete: () => Promise.reject(new UserError("LEASE_LOST", "It was given to w2.")),
     });
     expect(texts(await client.call("complete"))).toBe(
-      "LEASE_LOST: It was given to w2. (Stop working on it: somebody else may have it by now. Nothing was changed.)",
+      "LEASE_LOST: It was given to w2. (Stop working on it: another worker may have it by now. Nothing was changed.)",
     );
     await client.clock.advance(TTL);
     expect(client.daemon.callsOf("heartbeat")).toEqual([]);

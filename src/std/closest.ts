@@ -1,10 +1,10 @@
-/** Nobody types a longer word by mistake for another, and comparing it would take long. */
+/** A person does not type a longer word by mistake, and comparing such words would take long. */
 const WORD_MAX = 200;
 
 /** The candidate a person most likely meant, or nothing when none is near enough to be worth saying. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > WORD_MAX) return undefined;
-  // One letter in place of another says nothing when there is only one.
+  // For a word of one letter, a word of another letter is no hint.
   const limit = word.length < 2 ? 0 : Math.max(1, Math.floor(word.length / 3));
   let best: string | undefined;
   let bestDistance = limit + 1;

@@ -26,10 +26,10 @@ export class Heap<T extends Placed> {
     return this.#items;
   }
 
-  /** Every item, the first one first. Those that nobody asks for cost nothing. The heap must stay as it is meanwhile. */
+  /** Every item, the first one first. Items that the caller does not read cost nothing. The heap must not change meanwhile. */
   *ascending(): Iterable<T> {
     const items = this.#items;
-    // Below what has been told stands what may be next.
+    // The next item is always a child of an item that was already yielded.
     const edge = new Heap<Placed & { readonly at: number }>((a, b) => this.#before(items[a.at] as T, items[b.at] as T));
     if (items.length > 0) edge.push({ place: -1, at: 0 });
     for (let next = edge.pop(); next !== undefined; next = edge.pop()) {
@@ -55,7 +55,7 @@ export class Heap<T extends Placed> {
     item.place = -1;
     const last = this.#items.pop() as T;
     if (last === item) return;
-    // It comes from the very end, and mostly goes back to one: the way down is cleared first, asking only which of two goes before the other.
+    // The item comes from the very end of the heap and mostly belongs near the bottom again. So the free place moves down first, with one comparison on each level.
     this.#rise(last, this.#clear(place));
   }
 
@@ -65,7 +65,7 @@ export class Heap<T extends Placed> {
     this.#sink(item, item.place);
   }
 
-  /** Moves those below up by one, the better of two each time, and gives the place that is free then. */
+  /** Moves the better of two children up by one on each level, and gives the place that is free then. */
   #clear(from: number): number {
     const items = this.#items;
     const size = items.length;

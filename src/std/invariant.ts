@@ -8,7 +8,7 @@ export function invariant(condition: unknown, message: string): asserts conditio
   if (!condition) broken(message);
 }
 
-/** For what is asked so often that the message must not be put together before it is needed: `if (!…) broken(…)`. */
+/** For checks that run so often that building the message each time would cost too much: `if (!…) broken(…)`. */
 export function broken(message: string): never {
   throw new InvariantError(message);
 }

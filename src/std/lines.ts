@@ -2,7 +2,7 @@
 
 const NEWLINE = 0x0a;
 
-/** A line without its end, or the mark of one that was too long and has been passed over. The bytes are good until more come. */
+/** A line without its line break, or the mark of a line that was too long and was skipped. The bytes are valid until the next chunk is pushed. */
 export type Line = { readonly bytes: Buffer } | { readonly tooLong: true };
 
 /** Cuts chunks into lines. */

@@ -1,4 +1,4 @@
-/** What is wrong with a value, and where in it. Collected, never thrown: a person wants to hear all of it at once. */
+/** What is wrong with a value, and where in it. Problems are collected and never thrown: a person wants to see all of them at once. */
 
 export type PathPart = string | number;
 /** The keys and indices that lead to a value, from the root. */
@@ -7,7 +7,7 @@ export type Path = readonly PathPart[];
 export const PROBLEM_CODES = ["type", "value", "missing", "key-unknown", "key-forbidden", "id", "unsupported"] as const;
 export type ProblemCode = (typeof PROBLEM_CODES)[number];
 
-/** Whether the key is to blame, or what stands behind it. */
+/** Whether the key is wrong, or its value. */
 export type Blame = "key" | "value";
 
 export interface Problem {
@@ -18,7 +18,7 @@ export interface Problem {
   readonly hint?: string;
 }
 
-/** Beyond this many nobody reads on; the rest are only counted. */
+/** A person reads no more than this many; further problems are only counted. */
 export const PROBLEMS_MAX = 200;
 
 /** Gathers problems while a value is read. It knows the place being read, so that readers need not carry it along. */
@@ -35,12 +35,12 @@ export class Problems {
     this.#max = max;
   }
 
-  /** All problems so far, those that were not kept included. */
+  /** How many problems there were, also those that the list has no room for. */
   get count(): number {
     return this.#count;
   }
 
-  /** Whether more would only be counted: then hints need not be worked out. */
+  /** Whether the list is full: further problems are only counted, so their hints need not be worked out. */
   get full(): boolean {
     return this.#count >= this.#max;
   }

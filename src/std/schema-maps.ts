@@ -56,7 +56,7 @@ export interface ObjectSchema<F extends Fields> extends Schema<Read<F>> {
   readonly fields: F;
 }
 
-/** A word from elsewhere that stands where a field should. */
+/** A word of another language or tool that stands where a field should. */
 export interface Foreign {
   /** What to do about it. */
   readonly hint: string;
@@ -86,7 +86,7 @@ export function object<const F extends Fields>(fields: F, options: ObjectOptions
   const read = (value: unknown, problems: Problems): Read<F> | undefined => {
     if (!isMap(value)) return mismatch(value, expects, problems, options.instead?.(value));
     const before = problems.count;
-    /** Keys that are not called missing: whoever misspelt one, or used a refused field in its place, would be told twice. */
+    /** Keys that are not reported as missing: the user misspelt them or wrote a refused field in their place, and would be told twice. */
     let excused: Set<string | undefined> | undefined;
     const found: Record<string, unknown> = {};
     for (const key of Object.keys(value)) {

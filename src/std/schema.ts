@@ -16,11 +16,11 @@ type Reader<T> = (value: unknown, problems: Problems) => T | undefined;
 
 interface Definition<T> {
   readonly read: Reader<T>;
-  /** Made when it is first asked for, where it is given as a function: most programs only read. */
+  /** A function is called at the first use: most programs only read values and never ask for the JSON Schema. */
   readonly json: JsonSchema | (() => JsonSchema);
   /** What a message says was expected: "a duration such as 90s". */
   readonly expects: string;
-  /** What kinds of value it can take, so that a union knows whom to ask. */
+  /** What kinds of value it can take, so that a union knows which schema to ask. */
   readonly types: readonly JsonType[];
   /** What to do about a value of another kind, where something can be said. */
   readonly instead?: Instead | undefined;
@@ -231,7 +231,7 @@ export function list<T>(
     }
     return problems.count === before ? (changed ?? value) : undefined;
   };
-  /** Text of several names between commas or spaces is several items. */
+  /** One text with several names between commas or spaces: suggests the list that was probably meant. */
   const asList = (value: unknown): string => {
     const isOne = (one: string): boolean => item.read(one, new Problems("", 0)) !== undefined;
     if (typeof value !== "string") return `Write it as a list: [${show(value)}].`;
@@ -272,7 +272,7 @@ function refuse(code: ProblemCode, value: unknown, expects: string, problems: Pr
   problems.report(code, `${problems.where()} must be ${expects}, not ${show(value)}.`, { hint });
 }
 
-/** The hint for a word that is none of those known, when one of them is near. */
+/** The hint for an unknown word, when one of the known words is near. */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   const near = closest(word, known);
   return near === undefined ? undefined : `Did you mean "${near}"?`;

@@ -6,7 +6,7 @@ export interface Range {
   readonly last: number;
 }
 
-/** Says which number comes next, when those in the ranges are not counted. To be asked about ever larger numbers. */
+/** Gives the next number that lies in none of the ranges. The caller asks about ever larger numbers. */
 export class Skips {
   readonly #ranges: readonly Range[];
   #at = 0;
