@@ -5,6 +5,7 @@ import { COMMANDS } from "../src/cli/commands.ts";
 import { describeOption, optionName, usageOf } from "../src/cli/help.ts";
 import { USER_ERRORS } from "../src/domain/errors.ts";
 import type { EventKind } from "../src/domain/event.ts";
+import { PASSED } from "../src/execute/process/environment.ts";
 import { DIAGNOSTICS } from "../src/plan/diagnostics.ts";
 import { planShape, taskShape } from "../src/plan/shape.ts";
 import type { JsonSchema, Schema } from "../src/std/schema.ts";
@@ -86,7 +87,9 @@ ${fieldTable(taskShape.fields)}
 
 ${nested.map(({ name, schema }) => `### \`${name}\`\n\n${propertyTable(schema)}`).join("\n\n")}
 
-Every process a task starts sees \`ROTA_RUN\`, \`ROTA_TASK\`, \`ROTA_ATTEMPT\` and \`ROTA_FENCE\`.
+Every process a task starts sees \`ROTA_RUN\`, \`ROTA_TASK\`, \`ROTA_ATTEMPT\` and \`ROTA_FENCE\`, and of Rota's own
+environment only ${PASSED.map(code).join(", ")}, and what the setting \`pass\` names. A task that needs another variable takes it with
+\`env: { TOKEN: { from: TOKEN } }\`; \`rota check\` warns of those that a command names and does not get.
 
 ## Not in this version
 

@@ -4,6 +4,7 @@ import { basename, dirname } from "node:path";
 import { UserError } from "../domain/errors.ts";
 import { digestOf } from "../effects/digest.ts";
 import { machineCapacity } from "../effects/machine.ts";
+import { namesPassed } from "../execute/process/environment.ts";
 import type { Diagnostic } from "../plan/diagnostics.ts";
 import { type Plan, parsePlan, parsePlanText } from "../plan/plan.ts";
 import { planSchema } from "../plan/shape.ts";
@@ -25,6 +26,8 @@ export interface LoadOptions {
   readonly name?: string;
   /** What tasks ask for is not held against this machine: the plan is not run here. */
   readonly anywhere?: boolean;
+  /** The setting `pass`. When it is given, a task that names a variable which it does not get is warned of. */
+  readonly pass?: readonly string[];
 }
 
 export interface CheckedPlan {
@@ -57,10 +60,14 @@ export async function readPlan(text: string, name: string): Promise<Plan> {
 
 /** Everything there is to say about the file. Throws only when it cannot be read at all. */
 export async function checkPlan(file: string, options: LoadOptions): Promise<CheckedPlan> {
-  const { strict, name = nameOf(file), anywhere = false } = options;
+  const { strict, name = nameOf(file), anywhere = false, pass } = options;
   const bytes = bytesOf(file, name);
   const here = anywhere ? {} : { capacity: machineCapacity(), capabilities: [] };
-  const parsed = await parsePlan(bytes, name, { strict, ...here });
+  const parsed = await parsePlan(bytes, name, {
+    strict,
+    ...here,
+    ...(pass !== undefined && { passed: namesPassed(pass) }),
+  });
   return parsed.ok
     ? { diagnostics: parsed.value.warnings, plan: parsed.value.plan, bytes }
     : { diagnostics: parsed.error, bytes };

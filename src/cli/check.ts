@@ -1,7 +1,8 @@
 /** `rota check PLAN`: everything that is wrong with a plan, each with its place in the text. */
 
-import { relative, resolve } from "node:path";
-import { type CheckedPlan, checkPlan } from "../app/plan-file.ts";
+import { dirname, relative, resolve } from "node:path";
+import { loadConfig } from "../app/config.ts";
+import { type CheckedPlan, checkPlan, type LoadOptions } from "../app/plan-file.ts";
 import { UserError } from "../domain/errors.ts";
 import { paintAll } from "../views/line.ts";
 import { plural } from "../views/moment.ts";
@@ -18,13 +19,14 @@ export const run: Run = async (input, context) => {
   const typed = input.arguments[0] as string;
   const file = resolve(cwd, typed);
   const name = shownName(cwd, file, typed);
-  const strict = input.flag("strict");
+  const { values: config } = await loadConfig({ cwd, planDir: dirname(file), env: context.env, flags: {} });
+  const options = { strict: input.flag("strict"), name, pass: config.pass };
   if (input.flag("json")) {
-    const { diagnostics, plan } = await checkOrSay(file, name, strict);
+    const { diagnostics, plan } = await checkOrSay(file, options);
     terminal.out(`${JSON.stringify({ diagnostics } satisfies Printed<"check">)}\n`);
     return plan === undefined ? EXIT_INVALID : 0;
   }
-  const { diagnostics, plan, bytes } = await checkPlan(file, { strict, name });
+  const { diagnostics, plan, bytes } = await checkPlan(file, options);
   const lines = diagnosticLines(diagnostics, new TextDecoder().decode(bytes));
   terminal.out(
     paintAll(lines, themeOf(context))
@@ -45,13 +47,13 @@ function shownName(cwd: string, file: string, typed: string): string {
 type Said = Pick<CheckedPlan, "plan"> & { readonly diagnostics: readonly Diagnostic[] };
 
 /** A program that asked for JSON gets JSON, even when there was nothing to read. */
-async function checkOrSay(file: string, name: string, strict: boolean): Promise<Said> {
+async function checkOrSay(file: string, options: LoadOptions & { readonly name: string }): Promise<Said> {
   try {
-    return await checkPlan(file, { strict, name });
+    return await checkPlan(file, options);
   } catch (error) {
     if (!(error instanceof UserError) || error.code !== "PLAN_UNREADABLE") throw error;
     const { code, message, hint } = error;
-    return { diagnostics: [{ code, severity: "error", message, file: name, line: 1, column: 1, hint }] };
+    return { diagnostics: [{ code, severity: "error", message, file: options.name, line: 1, column: 1, hint }] };
   }
 }
 

@@ -33,6 +33,10 @@ export const DIAGNOSTICS = {
     hint: "Order them with `needs` or `after`; as it is, one will wait for the other when it runs.",
   },
   PLAN_HAZARD_LIMIT: { severity: "warning", hint: "What was not compared is still kept apart while the plan runs." },
+  PLAN_VARIABLE: {
+    severity: "warning",
+    hint: "Pass it with `env: { NAME: { from: NAME } }`, or to every task with the setting `pass`.",
+  },
   PLAN_BIDI: { severity: "warning", hint: "Remove the character, or write it as an escape in double quotes." },
   PLAN_MORE: { severity: "error", hint: "Mend those above first." },
 } as const satisfies Record<string, { readonly severity: Severity; readonly hint: string }>;

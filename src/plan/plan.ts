@@ -17,6 +17,7 @@ import { type PlanInput, planShape } from "./shape.ts";
 import type { Duplicate, Source } from "./source.ts";
 import { withHidden } from "./twins.ts";
 import { checkEdges, checkHazards, checkTwins, type Subject } from "./validate.ts";
+import { checkVariables } from "./variables.ts";
 
 export interface Plan {
   readonly name: string;
@@ -41,6 +42,8 @@ export interface ParseOptions {
   readonly capacity?: Amounts;
   /** What workers can do. When it is given, a task that requires anything else is an error. */
   readonly capabilities?: readonly string[];
+  /** The variables that every task gets from the scheduler. When it is given, a task that names another one is warned of. */
+  readonly passed?: readonly string[];
   readonly bytesMax?: number;
 }
 
@@ -121,6 +124,7 @@ function planOf(source: Source, file: string, options: ParseOptions, findings: F
   checkEdges(subject, findings);
   if (findings.list.length === before && unread.size === 0) checkHazards(subject, options.strict ?? false, findings);
   checkDemand(subject, plan, options, findings);
+  if (options.passed !== undefined) checkVariables(subject, options.passed, options.strict ?? false, findings);
   return plan;
 }
 

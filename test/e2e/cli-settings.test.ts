@@ -176,6 +176,15 @@ test("pass: tasks see a variable only when it is passed", async () => {
   expect(await seen("")).toBe("[][]\n");
   expect(await seen("pass: [SECRET_SAUCE]\n")).toBe("[chili][]\n");
   expect(await seen("pass: [AWS_*]\n")).toBe("[][mars]\n");
+
+  const warnedOf = async (config: string): Promise<readonly string[]> => {
+    const { out } = await rota(["check", "plan.yaml", "--json"], { cwd: planned(tasks, config) });
+    return (JSON.parse(out) as { diagnostics: { message: string }[] }).diagnostics.map(({ message }) => message);
+  };
+  expect(await warnedOf("pass: [AWS_*]\n")).toEqual([
+    "a names $SECRET_SAUCE, which is not passed to tasks: it is empty there.",
+  ]);
+  expect(await warnedOf("pass: [AWS_*, SECRET_SAUCE]\n")).toEqual([]);
 });
 
 test("logMaxBytes: a log that grows over it loses its middle, and keeps its end", async () => {

@@ -431,6 +431,7 @@ const WRONG: Readonly<Record<string, string>> = {
   "id.yaml": "tasks:\n  -a: { run: x }\n",
   "duplicate.yaml": "tasks:\n  a: { run: x }\n  a: { run: y }\n",
   "impossible.yaml": "resources: { slots: 1 }\ntasks:\n  a: { run: x, resources: { slots: 2 } }\n",
+  "variable.yaml": "tasks:\n  a: { run: 'deploy --token $TOKEN' }\n",
   "hazard.yaml": "tasks:\n  a: { run: x, writes: [out/] }\n  b: { run: x, reads: [out/b] }\n",
   "unsupported.yaml": "tasks:\n  a: { run: x, cache: true }\n",
   "missing.yaml": "tasks:\n  a: { title: nothing to do }\n",

@@ -20,7 +20,8 @@ export const PLAN_COMMANDS: readonly CommandSpec[] = [
     group: "Write a plan",
     summary: "Say everything that is wrong with a plan",
     details:
-      "Reads the plan without running it, and shows every problem with its place and what to do about it. " +
+      "Reads the plan without running it, and shows every problem with its place and what to do about it: also variables that a " +
+      "command names and does not get from the scheduler. " +
       "Exit code 0 when it can be run, 2 when it cannot.",
     arguments: [PLAN],
     options: { json, strict: { kind: "flag", describe: "Treat warnings as errors" } },

@@ -3,7 +3,13 @@ import type { EnvValue } from "../../domain/spec.ts";
 import { err, ok, type Result } from "../../std/result.ts";
 
 /** Passed on where set. A name that ends in `*` stands for all that begin so. */
-const PASSED = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TERM", "TZ", "TMPDIR"] as const;
+export const PASSED = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TERM", "TZ", "TMPDIR"] as const;
+/** Every attempt is told which one it is (`marks.ts`), the command of its acceptance which try of that. */
+const TOLD = ["ROTA_RUN", "ROTA_TASK", "ROTA_ATTEMPT", "ROTA_FENCE", "ROTA_STATE_ID", "ROTA_VERIFICATION"] as const;
+
+/** The names of all variables that a task has without asking for them. */
+export const namesPassed = (extra: readonly string[]): readonly string[] => [...PASSED, ...TOLD, ...extra];
+
 /** Shorter values would mask half the log and protect nothing. */
 const SECRET_LENGTH_MIN = 4;
 
