@@ -90,6 +90,9 @@ describe("a claim", () => {
     await claimed(rig, "s2");
     await claimed(rig, "s2");
     expect(await refusal(claim(rig, "s2"))).toBe("SLOTS_TAKEN");
+    await expect(rig.promised(claim(rig, "s2"))).rejects.toThrow(
+      /^Session s2 holds b \(run .*\), c \(run .*\) already$/,
+    );
   });
 
   test("gives nobody more than its slots, also when it comes back with fewer", async () => {

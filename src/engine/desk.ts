@@ -73,6 +73,8 @@ const ACK = seconds(10);
 /** Offers that came to nothing after which a pool of both kinds assigns. It does not let a task starve either. */
 const IGNORED_MAX = 2;
 const isIgnored = ({ ignored = 0, starving }: Task): boolean => ignored >= IGNORED_MAX || starving !== undefined;
+/** Tasks that a refusal names. */
+const NAMED_MAX = 5;
 /** Keys that are known without asking the store. */
 const KEYS_MAX = 10_000;
 
@@ -231,7 +233,7 @@ export class Desk {
   }
 
   #grant(turn: Turn, session: Session, order: ClaimOrder): Granted | undefined {
-    const { id, pool, slots } = session.profile;
+    const { id, pool } = session.profile;
     if (this.#deps.modeOf(pool) === "push") {
       throw new UserError("SELF_CLAIM_DISABLED", `Pool ${pool} assigns its tasks; sessions do not claim them`);
     }
@@ -240,7 +242,7 @@ export class Desk {
       const given = this.#deps.modeOf(pool) === "hybrid" ? this.#unbegun(session) : undefined;
       if (given !== undefined && (order.task ?? given.task) === given.task)
         return this.#named(turn, session, order, given);
-      throw new UserError("SLOTS_TAKEN", `Session ${id} holds ${slots === 1 ? "a task" : `${slots} tasks`} already`);
+      throw new UserError("SLOTS_TAKEN", `Session ${id} holds ${this.#heldBy(session)} already`);
     }
     const granted = this.#take(turn, session, order);
     if (granted === undefined && order.task !== undefined && order.until <= turn.now)
@@ -253,6 +255,14 @@ export class Desk {
     const { run, task, fence } = given;
     if (key !== undefined) this.#remember(turn, keyOf(profile, key), this.#remembrance(run, task, fence));
     return given;
+  }
+
+  /** The tasks of the session, as a refusal names them. */
+  #heldBy({ profile: { id, pool } }: Session): string {
+    const held = [...this.#deps.pools.line(pool).held()].filter(({ worker }) => worker === id);
+    const named = held.slice(0, NAMED_MAX).map(({ run, task }) => `${task.spec.id} (run ${run.manifest.id})`);
+    const rest = held.length - named.length;
+    return `${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
   }
 
   /** What the session was given and has not begun. */

@@ -3,6 +3,7 @@ import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
 import { Problems } from "../std/problems.ts";
+import { didYouMean } from "../std/schema.ts";
 import type { Scope } from "../wire/scope.ts";
 import type { Agent } from "./agent.ts";
 import { type PlanText, refusalText, type Tool, type ToolContext, type ToolReply, type ToolService } from "./tool.ts";
@@ -66,13 +67,26 @@ async function reply(tool: Tool, given: Asked["given"], context: ToolContext, { 
   if (allows?.(tool.scope) === false)
     throw new UserError("FORBIDDEN", `\`${tool.name}\` needs a token with the scope \`${tool.scope}\`.`);
   const problems = new Problems("this call");
-  const asked = tool.input.read(given, problems);
+  const asked = tool.input.read(understood(tool, given), problems);
   const [first] = problems.list;
   if (first !== undefined)
     throw new UserError("REQUEST_INVALID", problems.list.map(({ message }) => message).join(" "), {
-      hint: first.hint ?? `\`tools/list\` says what \`${tool.name}\` takes.`,
+      hint: first.hint ?? `\`${tool.name}\` takes: ${Object.keys(tool.input.fields).join(", ")}.`,
     });
   return await tool.call(asked as never, context);
+}
+
+/**
+ * What a client sends beside the fields of the tool is left out, because some clients add fields of their own to every call. A misspelt
+ * field stays in and is refused: without it `cancel` would reach more than it was meant to. A null says as much as no field at all.
+ */
+function understood({ input }: Tool, given: Asked["given"]): Asked["given"] {
+  const known = Object.keys(input.fields);
+  return Object.fromEntries(
+    Object.entries(given).filter(
+      ([key, value]) => value !== null && (known.includes(key) || didYouMean(key, known) !== undefined),
+    ),
+  );
 }
 
 function contextOf({ signal, report }: Call, deps: Deps): ToolContext {

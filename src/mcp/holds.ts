@@ -44,6 +44,11 @@ export const isOver = (error: unknown): boolean => error instanceof UserError &&
 /** Which lease is meant: everything that is left out must follow from what is held. */
 export type AskedLease = { readonly [K in keyof LeaseRequest]?: LeaseRequest[K] };
 
+const fits = (lease: LeaseRequest, { run, task, fence }: AskedLease): boolean =>
+  (run === undefined || lease.run === run) &&
+  (task === undefined || lease.task === task) &&
+  (fence === undefined || lease.fence === fence);
+
 /** The answer of a call does not wait for longer than this for what else there is to say. */
 const ASKING_MAX = seconds(2);
 
@@ -51,6 +56,7 @@ export class Holds {
   readonly #options: HoldsOptions;
   readonly #held = new Map<string, Hold>();
   #lost: string[] = [];
+  #settled: LeaseRequest | undefined;
   #heardAt: Instant;
   /** Words of the daemon about leases so far. */
   #words = 0;
@@ -93,9 +99,22 @@ export class Holds {
     this.#learn(this.#held.get(keyOf(lease)) as Hold, reply);
   }
 
-  /** The lease has been ended by a report. */
+  /** It is held no longer. */
   drop(lease: Pick<LeaseRequest, "run" | "task" | "fence">): void {
     if (this.has(lease)) this.#forget(keyOf(lease));
+  }
+
+  /** A report has ended the lease. The same report may come again, because its answer was lost on the way. */
+  settled(lease: LeaseRequest): void {
+    this.drop(lease);
+    this.#settled = lease;
+  }
+
+  /** The lease that a report is to end. Where none is held, the one that the last such report has ended: the daemon says that it is over. */
+  findToEnd(asked: AskedLease): LeaseRequest {
+    const last = this.#settled;
+    const isAgain = last !== undefined && this.#fitting(asked).length === 0 && fits(last, asked);
+    return isAgain ? last : this.find(asked);
   }
 
   /** The lease that is meant. Throws a `UserError` when that is not clear. */
@@ -103,17 +122,15 @@ export class Holds {
     const { run, task, fence, token } = asked;
     if (run !== undefined && task !== undefined && fence !== undefined && token !== undefined)
       return { run, task, fence, token };
-    const fits = [...this.#held.values()].filter(
-      ({ lease }) =>
-        (run === undefined || lease.run === run) &&
-        (task === undefined || lease.task === task) &&
-        (fence === undefined || lease.fence === fence),
-    );
-    const [only, ...others] = fits;
+    const fitting = this.#fitting(asked);
+    const [only, ...others] = fitting;
     if (only === undefined) throw noneHeld(task);
-    if (others.length > 0) throw severalHeld(fits.map(({ lease }) => lease));
-    return token === undefined ? only.lease : { ...only.lease, token };
+    if (others.length > 0) throw severalHeld(fitting);
+    return token === undefined ? only : { ...only, token };
   }
+
+  #fitting = (asked: AskedLease): readonly LeaseRequest[] =>
+    [...this.#held.values()].map(({ lease }) => lease).filter((lease) => fits(lease, asked));
 
   /** To be given to `askAbout`. */
   get words(): number {

@@ -55,7 +55,7 @@ describe.each(MODES)("over stdio, %s", (_, mode) => {
       const answer = await client.callTool({ name, arguments: { ...args } });
       expect([name, answer.isError ?? false]).toEqual([name, false]);
     }
-    const refused = await client.callTool({ name: "complete", arguments: {} });
+    const refused = await client.callTool({ name: "complete", arguments: { task: "ship" } });
     expect(refused.isError).toBe(true);
   });
 

@@ -167,9 +167,9 @@ async function settle(
   context: ToolContext,
   send: (lease: LeaseRequest) => Promise<Settled>,
 ): Promise<ToolReply> {
-  const lease = context.agent.holds.find(asked);
+  const lease = context.agent.holds.findToEnd(asked);
   const settled = await sendOn(lease, context, send);
-  context.agent.holds.drop(lease);
+  context.agent.holds.settled(lease);
   const again = settled.repeated ? " (as it was reported before)" : "";
   return {
     text: `${settled.task} is ${settled.state}${again}. Get the next task with \`claim_next\`.`,

@@ -162,7 +162,7 @@ test("arguments that do not fit are told to the agent, which can mend them", asy
   const answer = await client.call("cancel", { task: 5, because: "x" });
   expect(answer.isError).toBe(true);
   expect(textOf(answer)).toMatchInlineSnapshot(
-    `"REQUEST_INVALID: task must be text, not 5. "because" is not a field of cancel. this call lacks "run". (\`tools/list\` says what \`cancel\` takes.)"`,
+    `"REQUEST_INVALID: task must be text, not 5. this call lacks "run". (\`cancel\` takes: run, task, why.)"`,
   );
   expect(client.daemon.calls).toEqual([]);
 });

@@ -102,9 +102,11 @@ const NOTICES = {
 /** More problems than anybody mends at once. */
 const DIAGNOSTICS_MAX = 20;
 
+const ended = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);
+
 /** As the command line prints it; for a plan with everything that is wrong with it, one problem a line. */
 export function refusalText({ code, message, hint, diagnostics = [] }: UserError): string {
   const shown = diagnostics.slice(0, DIAGNOSTICS_MAX).map((each) => JSON.stringify(each));
   const rest = diagnostics.length - shown.length;
-  return [`${code}: ${message} (${hint})`, ...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join("\n");
+  return [`${code}: ${ended(message)} (${hint})`, ...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join("\n");
 }

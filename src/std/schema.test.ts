@@ -162,7 +162,7 @@ describe("a schema", () => {
       properties: {
         name: { type: "string", minLength: 1, maxLength: 20, description: "What the person is called." },
         age: { type: "integer", minimum: 0, maximum: 150 },
-        level: { enum: ["low", "high"], default: "low" },
+        level: { type: "string", enum: ["low", "high"], default: "low" },
         tags: { type: "array", items: { type: "string", maxLength: 5 } },
         address: {
           type: "object",

@@ -206,7 +206,7 @@ export function oneOf<const W extends readonly [string, ...string[]]>(words: W):
     if (typeof value !== "string") return mismatch(value, expects, problems);
     return refuse("value", value, expects, problems, problems.full ? undefined : didYouMean(value, words));
   };
-  return define({ read, json: { enum: [...words] }, expects, types: ["string"] });
+  return define({ read, json: { type: "string", enum: [...words] }, expects, types: ["string"] });
 }
 
 /** A list. When reading changes no item, the list itself is given back. */

@@ -25,6 +25,7 @@ describe("neutralize", () => {
     ["backspace and bell", "a\b\u0007", "a\\x08\\x07"],
     ["right-to-left override", "exe\u202egpj.\u2066x\u2069", "exe\\u202egpj.\\u2066x\\u2069"],
     ["half a character", "a\ud800b", "a\\ud800b"],
+    ["letters that only a model can see", "a\u{e0041}\u{e007f}b\u3164", "a\\u{e0041}\\u{e007f}b\\u3164"],
     ["a tab", "a\tb", "a  b"],
     ["letters, wide letters and emoji, which stay", "naïve 日本 👩‍💻 é", "naïve 日本 👩‍💻 é"],
   ])("%s", (_, text, safe) => {

@@ -4,9 +4,11 @@
 const PLAIN = /^[\x20-\x7e]*$/;
 /**
  * Controls of both sets, halves of characters, and what cannot be seen but changes the order of what can: bidirectional
- * marks, separators of lines, joiners of words. Joiners inside emoji stay.
+ * marks, separators of lines, joiners of words, fillers, and the tag characters in which a text can hide another from a person but not
+ * from a model. Joiners inside emoji stay.
  */
-const HARMFUL = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
+const HARMFUL =
+  /[\p{Cc}\p{Cs}\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 /** Colours and cursor movements that programs write into their logs; without them the text reads as it was meant. */
 const STYLING = new RegExp(`${String.fromCharCode(0x1b)}\\[[0-?]*[ -/]*[@-~]`, "g");
 
@@ -31,6 +33,7 @@ const NAMED: Readonly<Record<string, string>> = { "\t": "  ", "\n": "\\n", "\r":
 
 function spellOut(char: string): string {
   const code = char.codePointAt(0) as number;
+  if (code > 0xffff) return `\\u{${hex(code, 5)}}`;
   return NAMED[char] ?? (code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`);
 }
 
