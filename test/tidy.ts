@@ -129,7 +129,6 @@ const NO_ACTOR_LEFT: Readonly<Record<string, number>> = {
   scripts: 13,
   "src/app": 81,
   "src/cli": 45,
-  "src/decide": 174,
   "src/effects": 10,
   "src/engine": 154,
   "src/execute": 99,

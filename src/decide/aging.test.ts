@@ -5,7 +5,7 @@ import { instant, seconds } from "../domain/time.ts";
 import { WaitingLines } from "./aging.ts";
 import type { Candidate } from "./queue.ts";
 
-test("a line keeps those who wait, and not everybody who ever did", () => {
+test("a line keeps the tasks that wait, and not every task that ever waited", () => {
   const run = runNo(1);
   const candidate = (no: number): Candidate =>
     ({ run: { no: run }, task: task(`t${no}`), lane: "normal", entered: { at: instant(no), given: 0 } }) as never;
@@ -17,7 +17,7 @@ test("a line keeps those who wait, and not everybody who ever did", () => {
   };
   const lines = new WaitingLines({ dispatches: 100, wait: seconds(60) }, waits);
   lines.join(run);
-  // The first one stays in front, so that whoever comes and goes behind it is not reached.
+  // The first task stays in front, so the tasks that come and go behind it are not reached.
   lines.add(candidate(0));
   for (let no = 1; no <= 50_000; no++) {
     const each = candidate(no);

@@ -1,13 +1,13 @@
-/** Those who have waited longer than they should move up one lane, one at a time, and begin to wait anew. */
+/** A task that has waited longer than it should moves up one lane. Tasks move one at a time, and begin a new wait in the new lane. */
 import type { RunNo } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
 import { type Instant, type Millis, seconds } from "../domain/time.ts";
 import { Heap, type Placed } from "../std/heap.ts";
 import type { Candidate, Mark } from "./queue.ts";
 
-/** How long is too long: both must have passed, so that neither a busy second nor a quiet night counts as a wait. */
+/** How long is too long: both limits must have passed, so that neither a busy second nor a quiet night counts as a wait. */
 export interface Patience {
-  /** Tasks that went before it. */
+  /** How many tasks were given out before it. */
   readonly dispatches: number;
   readonly wait: Millis;
 }
@@ -24,12 +24,12 @@ export class Tally {
     this.#given[lane]++;
   }
 
-  /** In all. */
+  /** Over all lanes. */
   all(at: Instant): Mark {
     return { at, given: PRIORITIES.reduce((sum, lane) => sum + this.#given[lane], 0) };
   }
 
-  /** To those who go before this lane. Where nobody does, moving up would help nobody. */
+  /** To lanes above this one. Where no task of a higher lane was given out, moving up would help no task. */
   above(lane: Priority, at: Instant): Mark {
     let given = 0;
     for (const each of PRIORITIES) {
@@ -43,36 +43,36 @@ export class Tally {
 interface Line extends Placed {
   readonly run: RunNo;
   readonly lane: Priority;
-  /** In the order of coming. Who has left stays in it until reached. */
+  /** In the order of coming. A task that has left stays in the list until the head reaches it. */
   items: Candidate[];
   head: number;
-  /** How many there may be before those who have left are forgotten. */
+  /** The length at which the tasks that have left are removed. */
   most: number;
-  /** When the last one moved up. */
+  /** When a task of this line last moved up. */
   moved: Mark | undefined;
-  /** Where it is kept, while there may be somebody in it. */
+  /** The heap that holds the line, while a task may wait in it. */
   shelf: Heap<Line> | undefined;
-  /** The moment, or the count, before which it need not be looked at. */
+  /** The moment, or the count of given tasks, before which the line need not be looked at. */
   due: number;
 }
 
 const byDue = (a: Line, b: Line): boolean => a.due < b.due;
 
 /**
- * The waiting lines of each run. One moves up at a time, and the next not before as long a wait: where there is more to do than can
- * be done everybody waits for long, and if all moved up then, priorities and shares would mean nothing. So aging keeps any lane of any
- * run from standing still, and no more than that. A line is looked at when it may be due: there may be thousands of them.
+ * The waiting lines of each run. One task of a line moves up at a time, and the next one not before as long a wait. Under overload every task
+ * waits for long, and if all of them moved up, priorities and shares would mean nothing. So aging keeps each lane of each run from standing
+ * still, and does no more than that. A line is looked at only when it may be due: there may be thousands of lines.
  */
 export class WaitingLines {
   readonly #patience: Patience;
   readonly #waits: (candidate: Candidate) => boolean;
   readonly #lines = new Map<RunNo, ReadonlyMap<Priority, Line>>();
-  /** Those whose first has not waited for long enough, by when it will have. */
+  /** Lines whose first task has not waited for long enough, ordered by when it will have. */
   readonly #early = new Heap<Line>(byDue);
-  /** Those whose first has, by how many must have gone before it. */
+  /** Lines whose first task has waited for long enough, ordered by how many tasks must have been given out before it moves up. */
   readonly #late: ReadonlyMap<Priority, Heap<Line>> = new Map(AGING.map((lane) => [lane, new Heap<Line>(byDue)]));
 
-  /** `waits`: whether somebody still does. */
+  /** `waits`: whether a candidate still waits. */
   constructor(patience: Patience, waits: (candidate: Candidate) => boolean) {
     this.#patience = patience;
     this.#waits = waits;
@@ -106,7 +106,7 @@ export class WaitingLines {
     if (line.shelf === undefined) this.#put(line, this.#early, candidate.entered.at + this.#patience.wait);
   }
 
-  /** The first of each line that has waited too long. Each is told once. */
+  /** The first task of each line that has waited too long. Each task is given once. */
   overdue(markOf: (lane: Priority) => Mark, at: Instant): Candidate[] {
     const found: Candidate[] = [];
     for (const line of dueBy(this.#early, at)) this.#file(line, at);
@@ -125,7 +125,7 @@ export class WaitingLines {
     return found.sort((a, b) => a.run.no - b.run.no || AGING.indexOf(a.lane) - AGING.indexOf(b.lane));
   }
 
-  /** Puts the line where it will be looked at when its first is due, and gives that one. */
+  /** Puts the line into the heap where it is found when its first task is due, and gives that task. */
   #file(line: Line, at: Instant): Candidate | undefined {
     line.shelf?.remove(line);
     line.shelf = undefined;
@@ -141,7 +141,7 @@ export class WaitingLines {
     return first;
   }
 
-  /** Forgets those who have gone, so that the line does not grow with the run. Each is looked at a few times in all. */
+  /** Removes the tasks that have left, so that the line does not grow with the run. Each task is looked at a few times in all. */
   #tidy(line: Line): void {
     line.items = line.items.slice(line.head).filter(this.#waits);
     line.head = 0;
@@ -155,7 +155,7 @@ export class WaitingLines {
   }
 }
 
-/** Those that are due. Whoever is put back, due or not, is not given again. */
+/** Takes out the lines that are due. The caller may put a line back meanwhile: it is not given again. */
 function dueBy(shelf: Heap<Line>, limit: number): readonly Line[] {
   const due: Line[] = [];
   for (let top = shelf.peek(); top !== undefined && top.due <= limit; top = shelf.peek()) {
@@ -166,7 +166,7 @@ function dueBy(shelf: Heap<Line>, limit: number): readonly Line[] {
 }
 
 const KEPT_MIN = 1_024;
-/** Nothing is above critical. */
+/** No lane is above critical. */
 const AGING: readonly Priority[] = PRIORITIES.filter((lane) => lane !== "critical");
 
 export const laneAbove = (lane: Priority): Priority =>

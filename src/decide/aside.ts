@@ -1,11 +1,11 @@
-/** Those who may not be given out for now although they are ready: a person put them on hold, or they are kept for one session. */
+/** Ready tasks that the dispatcher may not give out for now: a person put them on hold, or they are kept for one session. */
 import type { WorkerId } from "../domain/ids.ts";
 import type { Pauses } from "../domain/pauses.ts";
 import type { Candidate } from "./queue.ts";
 
 export class Aside {
   readonly #pauses: Pauses;
-  /** For whom each is kept that is kept for somebody. */
+  /** The session for which a candidate is kept, for every candidate that is kept. */
   readonly #kept = new Map<Candidate, WorkerId>();
   readonly #offered = new Map<WorkerId, Set<Candidate>>();
 
@@ -13,7 +13,7 @@ export class Aside {
     this.#pauses = pauses;
   }
 
-  /** Puts the candidate aside if it has to be. */
+  /** Whether the candidate has to be withheld. If so, it is. */
   takes(candidate: Candidate): boolean {
     const { run, task } = candidate;
     const { offer } = task;
@@ -37,17 +37,17 @@ export class Aside {
     if (offered?.size === 0) this.#offered.delete(session);
   }
 
-  /** Everything that is kept for somebody. */
+  /** Every candidate that is kept for a session. */
   *offered(): Iterable<Candidate> {
     for (const offered of this.#offered.values()) yield* offered;
   }
 
-  /** Whether something is kept for the session. */
+  /** Whether a task is kept for the session. */
   isFor(session: WorkerId): boolean {
     return this.#offered.has(session);
   }
 
-  /** What is kept for the session, and is not on hold. */
+  /** The tasks that are kept for the session and are not on hold. */
   offeredTo(session: WorkerId): readonly Candidate[] {
     return [...(this.#offered.get(session) ?? [])].filter(({ run, task }) => this.#pauses.of(run, task) === undefined);
   }

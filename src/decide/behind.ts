@@ -1,4 +1,4 @@
-/** Those who stand behind somebody's files: they are looked at again when that task is done, and not before. */
+/** Tasks that wait for the files of another task: they are looked at again when that task is done with them, and not before. */
 import type { TaskNews } from "../domain/event.ts";
 import type { Run } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
@@ -7,7 +7,7 @@ import { between, type Instant } from "../domain/time.ts";
 import type { Candidate } from "./queue.ts";
 import type { Holding } from "./site.ts";
 
-/** Something that was noticed on the way, and belongs into the ledger. */
+/** Something that the dispatcher noticed while it chose, and that the ledger records. */
 export interface Notice {
   readonly run: Run;
   readonly task: Task;
@@ -17,7 +17,7 @@ export interface Notice {
 interface Standing {
   readonly candidate: Candidate;
   readonly since: Instant;
-  /** Whether the one it waits for is less urgent. */
+  /** Whether the task it waits for is less urgent. */
   readonly inverted: boolean;
 }
 
@@ -25,7 +25,7 @@ export class Behind {
   readonly #standing = new Map<Task, Standing[]>();
   #notices: Notice[] = [];
 
-  /** A less urgent holder takes over the lane of the one who waits, for what it still has to get. */
+  /** A less urgent holder takes over the lane of the waiting task, for what it still has to get. */
   stand(candidate: Candidate, holder: Task, holding: Holding | undefined, now: Instant): void {
     const { run, lane, task } = candidate;
     const inverted = holding !== undefined && holding.run === run && isBelow(holding.lane, lane);
@@ -34,10 +34,10 @@ export class Behind {
     this.#notices.push({ run, task: holder, news: { kind: "priority_inherited", to: lane, by: task.no } });
   }
 
-  /** The task is done with its files: whoever stood behind it and still waits. */
+  /** The task is done with its files: gives the tasks that stood behind it and still wait. */
   release(holder: Task, waits: (candidate: Candidate) => boolean, now: Instant): readonly Candidate[] {
     const standing = this.#standing.get(holder);
-    // Most of those that end had nobody behind them.
+    // Behind most tasks that end, no other task stands.
     if (standing === undefined) return [];
     this.#standing.delete(holder);
     const released = standing.filter(({ candidate }) => waits(candidate));
@@ -49,7 +49,7 @@ export class Behind {
     return released.map(({ candidate }) => candidate);
   }
 
-  /** About a task that has ended meanwhile nothing more is said. */
+  /** A notice about a task that has ended meanwhile is dropped. */
   takeNotices(): readonly Notice[] {
     const notices = this.#notices.filter(({ task }) => !isTerminal(task.status.state));
     this.#notices = [];

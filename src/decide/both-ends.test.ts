@@ -11,7 +11,7 @@ import type { Demands } from "./demands.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { upwardRanks } from "./rank.ts";
 
-/** For two: the longest paths first, and `side` keeps `build` waiting until 4 s, with the end at 7 s; `side` first, and it is 6 s. */
+/** With two workers: in the order of the longest paths `side` keeps `build` waiting until 4 s, and the end is at 7 s. With `side` first it is at 6 s. */
 const PLAN = [
   task("side", { estimate: seconds(3) }),
   task("fetch", { estimate: seconds(1) }),
@@ -54,7 +54,7 @@ describe("the order a run begins with", () => {
     expect(firstOf(2, muchLater)).toEqual(firstOf(1, muchLater));
   });
 
-  test("counts hops where nobody knows how long anything takes", () => {
+  test("counts hops where no duration is known", () => {
     const needs = [[], ["t0"], ["t0"], ["t0"], ["t1", "t3"], [], ["t2", "t3"], ["t3"]];
     const hops = [3, 2, 2, 2, 1, 1, 1, 1];
     expect(
@@ -81,7 +81,7 @@ describe("the order a run begins with", () => {
     expect(ranksIn(theirs.dispatcher, theirs.submit(asking))).toEqual(firstOf(2));
   });
 
-  test("is the same for a run that is taken up again in the middle, and for one that comes while all is taken", () => {
+  test("is the same for a run that is taken up again in the middle, and for a run that comes while every worker is taken", () => {
     const asking = PLAN.map((spec) => ({ ...spec, resources: { oven: 1 } }));
     const floor = new Floor({ workers: 9, capacity: { oven: 2 } });
     const run = floor.submit(asking);
@@ -99,7 +99,7 @@ describe("the order a run begins with", () => {
     expect(ranksIn(floor.dispatcher, run)).toEqual(firstOf(2));
   });
 
-  test("looks past what nobody can ever do", () => {
+  test("looks past tasks that no worker can ever do", () => {
     const floor = new Floor({ workers: 2 });
     const impossible = task("feast", { estimate: millis(0), resources: { oven: 2 } });
     const behind = PLAN.map(({ id, ...rest }) => task(id, { ...rest, after: ["feast"] }));
@@ -125,7 +125,7 @@ const graphOf = (tasks: readonly Loose[]): Graph =>
     tasks.map(({ needs }, at) => task(`t${at}`, { needs: at === 0 ? [] : needs.map((need) => `t${need % at}`) })),
   );
 
-/** As somebody would do it by hand, unit by unit: whatever fits goes, the higher rank first. */
+/** The same by hand, unit by unit: every task that fits starts, the higher rank first. */
 function lengthBy(ranks: Float64Array, graph: Graph, tasks: readonly Loose[], supply: readonly number[]): number {
   const ends = new Map<number, number>();
   const order = [...ranks.keys()].sort((a, b) => (ranks[b] as number) - (ranks[a] as number));
@@ -206,7 +206,7 @@ describe("ranks from both ends", () => {
     );
   });
 
-  test("are the longest paths where there is nobody", () => {
+  test("are the longest paths where there is no worker", () => {
     const graph = graphOf([{ needs: [], cost: 3, ask: 0 }]);
     const costs = Float64Array.of(3);
     expect(ranksFromBothEnds(graph, costs, demandsOf([{ needs: [], cost: 3, ask: 0 }], [0, 0]))).toEqual(costs);

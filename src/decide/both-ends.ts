@@ -1,8 +1,8 @@
 /**
- * The order a run begins with. The longest remaining path first is a good one, but a path knows nothing of how few can be at work
- * at once. So the run is played through in that order, then backwards from its end, what ended last first. How long before the end
- * a task begins there is its rank: what is left to do after it, room included. A run is played as if it had the machine to itself,
- * and from its beginning, so that it has the same order whenever it is taken up again.
+ * The order a run begins with. The longest remaining path first is a good order, but a path knows nothing of how few tasks can run
+ * at once. So the run is played through in that order, and then backwards from its end, with the task that ended last first. How long before
+ * the end a task begins in that play is its rank: the work left after it, with the limits of room. A run is played as if it had the machine
+ * to itself, and from its beginning, so that it has the same order whenever a scheduler takes it up again.
  */
 import { type Graph, type TaskNo, taskNo } from "../domain/graph.ts";
 import type { Run } from "../domain/run.ts";
@@ -16,14 +16,14 @@ import type { Site } from "./site.ts";
 
 /** The costliest graphs of this size take about 50 ms, which is as long as taking up a run should take. */
 const TASKS_MAX = 3_000;
-/** Fewer have no order that could be longer or shorter than another. */
+/** Smaller runs have no order that could be longer or shorter than another. */
 const TASKS_MIN = 3;
-/** How often a run is played there and back. More than this brings little. */
+/** How often a run is played forwards and backwards. More turns bring little. */
 const TURNS = 2;
 /** How much shorter a run must become for another order, as a share: less than this is lost again where estimates are wrong. */
 const WORTH_WHILE = 0.01;
 
-/** Hops are no times, so without estimates the longest remaining path it is. */
+/** Hops are no times, so without estimates the order is the longest remaining path. */
 export function firstRanks(
   { graph, tasks }: Run,
   { costs, known }: Estimates,
@@ -36,7 +36,7 @@ export function firstRanks(
   return ranksFromBothEnds(graph, costs, demandsOf(asked, everything));
 }
 
-/** The longest remaining paths, or the ranks with which everything ends sooner, if that is worth while. */
+/** The longest remaining paths, or the ranks with which everything ends sooner, if the gain is worth it. */
 export function ranksFromBothEnds(graph: Graph, costs: Float64Array, demands: Demands): Float64Array {
   const tails = upwardRanks(graph, costs);
   const { forth, back } = coursesOf(graph, costs, tails, demands);
@@ -65,16 +65,16 @@ function coursesOf(graph: Graph, costs: Float64Array, tails: Float64Array, deman
   const needs = edgesOf(graph.size, (no, visit) => graph.eachNeed(no, visit));
   const dependents = edgesOf(graph.size, (no, visit) => graph.eachDependent(no, visit));
   const forth: Course = { ...alike, tails, unmet: countsOf(needs), ...dependents };
-  // A play without a bound is never given up, so nobody asks how far it is to the other end.
+  // A play without a bound is never given up, so the distance to the other end is never read.
   const back: Course = { ...alike, tails: costs, unmet: countsOf(dependents), ...needs };
   return { forth, back };
 }
 
-/** What nobody can ever do must not stand in the way of what comes after it. */
+/** A task that no worker can ever do must not hold up the tasks after it. */
 const atMostAll = ({ kinds, free, asks }: Demands): Float64Array =>
   asks.map((amount, at) => Math.min(amount, free[at % kinds] as number));
 
-/** Who comes after a task, whichever way one goes. */
+/** Which tasks come after a task, in the direction of the play. */
 type Edges = Pick<Course, "starts" | "dependents">;
 
 function edgesOf(size: number, each: (no: TaskNo, visit: (other: TaskNo) => void) => void): Edges {

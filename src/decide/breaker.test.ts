@@ -31,7 +31,7 @@ describe("a breaker", () => {
     expect(returned(failed(4), "nothing", START)).toEqual(failed(4));
   });
 
-  test("lets nobody through for a minute, then three at a time", () => {
+  test("lets no task through for a minute, then three at a time", () => {
     expect(admits(failed(5), at(59))).toBe(false);
     expect(admits(failed(5), at(60))).toBe(true);
     const one = sent(failed(5), at(60));

@@ -9,7 +9,7 @@ const BREAKER_CLOSE_SHARE = 0.67;
 export type Breaker =
   | { readonly state: "closed"; readonly failures: number }
   | { readonly state: "open"; readonly until: Instant; readonly failures: number }
-  /** Trials that are out, how many came back well, and how many failures in a row led here. */
+  /** Trials that run, how many came back well, and how many failures in a row opened the breaker. */
   | { readonly state: "half-open"; readonly out: number; readonly succeeded: number; readonly failures: number };
 
 export const CLOSED: Breaker = { state: "closed", failures: 0 };
@@ -26,14 +26,14 @@ export function admits(breaker: Breaker, now: Instant): boolean {
   }
 }
 
-/** A task is sent. One that was sent before the service was left alone, and is only heard of now, is no trial. */
+/** A task is sent. A task that was sent before the breaker opened, and is recorded only now, is no trial. */
 export function sent(breaker: Breaker, now: Instant): Breaker {
   if (breaker.state === "closed" || !admits(breaker, now)) return breaker;
   if (breaker.state === "open") return { state: "half-open", out: 1, succeeded: 0, failures: breaker.failures };
   return { ...breaker, out: breaker.out + 1 };
 }
 
-/** It came back: well, badly, or without having said anything about the service. */
+/** An attempt came back: well, badly, or without saying anything about the service. */
 export function returned(breaker: Breaker, how: "success" | "failure" | "nothing", now: Instant): Breaker {
   switch (breaker.state) {
     case "closed":

@@ -8,7 +8,7 @@ import { FAILURE_POLICY } from "./policy.ts";
 
 export class Breakers {
   readonly #breakers = new Map<string, Breaker>();
-  /** Tasks that are out to see whether a service is back. */
+  /** Tasks that were sent to see whether a service is back. */
   readonly #trials = new Set<Task>();
 
   admits(provider: string, now: Instant): boolean {
@@ -26,7 +26,7 @@ export class Breakers {
     if (after.state === "half-open") this.#trials.add(task);
   }
 
-  /** The event that ended an attempt says how the service did. What was sent before the trials began says nothing about them. */
+  /** The event that ended an attempt says how the service did. A task that was sent before the trials began says nothing about them. */
   returned(provider: string, task: Task, cause: Event): void {
     const wasTrial = this.#trials.delete(task);
     const breaker = this.of(provider);
@@ -57,7 +57,7 @@ export class Breakers {
   }
 }
 
-/** Whatever ends an attempt. */
+/** The events that end an attempt. */
 const ENDS: ReadonlySet<Event["kind"]> = new Set([
   "succeeded",
   "failed",

@@ -1,10 +1,10 @@
-/** What an end does to those that waited for a success: nothing more can come of them. */
+/** What the end of a task does to tasks that waited for its success: they can never run. */
 import type { TaskNo } from "../domain/graph.ts";
 import { isMet } from "../domain/needs.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import { isTerminal, type Task } from "../domain/task.ts";
 
-/** The tasks that must be skipped because `ended` did not succeed. Only the next ones: each of them will be asked about in turn. */
+/** The tasks that must be skipped because `ended` did not succeed. Only its direct dependents: the caller asks about each of them in turn. */
 export function toSkip(run: Run, ended: Task): readonly TaskNo[] {
   const { state } = ended.status;
   if (!isTerminal(state) || state === "succeeded") return [];

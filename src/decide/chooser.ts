@@ -1,4 +1,4 @@
-/** The best of a lane: over all runs, those first who have had the least. */
+/** The best task of a lane over all runs: the runs that have had the least come first. */
 import type { Run, RunNo } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
@@ -27,31 +27,31 @@ export interface ChooserDeps {
     readonly breakers: Pick<Breakers, "admits">;
   };
   readonly site: Pick<Site, "holding">;
-  /** The first of its run did not go although its run's turn had come. */
+  /** The first task of its run did not fit although it was the run's turn. */
   readonly passed: (candidate: Candidate) => void;
-  /** It stands in no queue any more, until what stands in its way is gone. */
+  /** The task leaves all queues until the task in its way is done. */
   readonly setAside: (candidate: Candidate) => void;
 }
 
-/** A run whose turn it was and which could not go, and which of its tasks did not fit. */
+/** A run whose turn it was and of which no task fitted, and the first task that did not fit. */
 interface Skipped {
   readonly no: RunNo;
   readonly passed: Candidate | undefined;
 }
 
-/** For whom a task is sought, when not for anybody: only these runs and shapes are looked at. */
+/** What one worker looks for, when a choice is made for it alone: only these runs and shapes are looked at. */
 export interface Seeker {
   readonly sees: (shape: Shape) => boolean;
   readonly run?: RunNo;
   /** Only these lanes. */
   readonly lanes?: readonly Priority[];
-  /** Whether this one may go: asked of every task in turn, so it is left out where everything may. */
+  /** Whether the worker may have this task: asked of every task in turn, so it is left out where every task may go. */
   readonly passes?: (task: Task) => boolean;
 }
 
 export class Chooser {
   readonly #deps: ChooserDeps;
-  /** When the first of the rates that somebody waits for will have filled up enough. */
+  /** When the first rate that a task waits for will have filled up enough. */
   refill: Instant | undefined;
 
   constructor(deps: ChooserDeps) {
@@ -70,7 +70,7 @@ export class Chooser {
         skipped.push({ no, passed });
         if (passed !== undefined) this.#deps.passed(passed);
       } else {
-        // While room is kept for somebody, not going says nothing about a run; nor when only some of its tasks were looked at.
+        // While room is kept for a task, not going says nothing about a run. Nor does it when only some of the run's tasks were looked at.
         if (reserved.current(now) === undefined && seeker === undefined)
           for (const each of skipped) this.#judge(each, best, now);
         return best;
@@ -79,7 +79,7 @@ export class Chooser {
     return undefined;
   }
 
-  /** A task that waits for the files or the key of another is put aside until the other lets go of them. */
+  /** A task that waits for the files or the key of another task is withheld until that task lets go of them. */
   #bestOfRun(
     queue: RunQueue,
     lane: Priority,
@@ -110,7 +110,7 @@ export class Chooser {
     }
   }
 
-  /** Whether this one may go to whoever seeks: what `best` asks, of one that stands in no queue. */
+  /** Whether the seeker may have this candidate: the checks of `best`, for a candidate that stands in no queue. */
   mayGo(candidate: Candidate, { sees, run: only, lanes, passes }: Seeker, now: Instant): boolean {
     const { run, task, shape, status, lane } = candidate;
     const isSought =
@@ -122,14 +122,14 @@ export class Chooser {
     return this.#inTheWay(run, task, now) === undefined;
   }
 
-  /** The task that has its key or its files. */
+  /** The task that holds its key or its files. */
   #inTheWay(run: Run, task: Task, now: Instant): Task | undefined {
     const { reserved } = this.#deps;
     const { keys, locks } = this.#deps.commons;
     return keys.holder(task)?.task ?? (locks.conflict(run, task) ?? reserved.hazard(run, task, now))?.holder;
   }
 
-  /** Whether there is room for it anywhere, and its service is there. Made once: it is asked for every task that is given out. */
+  /** Whether any node has room for it, and its service answers. One function for the whole life: it is called for every task that is given out. */
   readonly #fits = ({ shape }: Candidate, now: Instant): boolean => {
     if (!this.#isServed(shape.provider, now)) return false;
     if (!fits(shape.own, now)) {
@@ -141,7 +141,7 @@ export class Chooser {
     return false;
   };
 
-  /** Who cannot go because of what others have taken keeps their turn, and is kept room for; who stands in their own way does not. */
+  /** A run whose task does not fit because of other runs keeps its turn, and room is kept for it. A run that its own limits hold back loses the turn. */
   #judge({ no, passed }: Skipped, { run, lane }: Candidate, now: Instant): void {
     const { fairness, reserved } = this.#deps;
     if (passed === undefined || !fits(passed.shape.own, now) || !this.#isServed(passed.shape.provider, now)) {

@@ -10,9 +10,9 @@ import type { Candidate } from "./queue.ts";
 import { Room } from "./room.ts";
 import { ownPot, usesOf } from "./shapes.ts";
 
-/** Whoever keeps account of waits. */
+/** The part that records waits. */
 interface WaitNotes {
-  /** It was the run's turn, and nothing of it could go. */
+  /** It was the run's turn, and none of its tasks fitted. */
   passed(run: Run): void;
   /** The task left the queue without having been given out. */
   setAside(candidate: Candidate): void;
@@ -25,12 +25,12 @@ export class Commons {
   readonly keys = new Keys();
   readonly breakers = new Breakers();
   readonly pauses = new Pauses();
-  /** Told of everybody who has to wait, where somebody keeps account of it. */
+  /** Told of every task that has to wait, where waits are recorded. */
   waits: WaitNotes | undefined;
   /** How many pools have work of each run. */
   readonly #users = new Map<RunNo, number>();
 
-  /** `now`: what a clock says of the run that has been set back since is no later than that. */
+  /** `now`: the clock may have been set back since the run was written, so recorded times after `now` count as `now`. */
   join(run: Run, now?: Instant): void {
     const users = this.#users.get(run.no) ?? 0;
     this.#users.set(run.no, users + 1);

@@ -14,7 +14,7 @@ const claimed: Status = {
   lease: { worker: workerId("w"), fence: 1, deadline: START, tokenHash: "h" },
 };
 
-/** What happened does not matter here, only what became of it. */
+/** The kind of the event does not matter here, only the state after it. */
 const submitted = { kind: "run_reopened", seq: 1, at: instant(0), run: runNo(1), epoch: 1 } as const;
 
 /** Tasks whose moment is what `moments` says. */
@@ -51,7 +51,7 @@ test("the next moment is that of the first", () => {
   expect(deadlines.next()).toBe(30);
 });
 
-test("a task that nobody holds any more is forgotten", () => {
+test("a task that no worker holds any more is forgotten", () => {
   const { run, deadlines, become, due } = watching({ a: 10 });
   become(run.tasks[0] as Task, BLOCKED);
   expect(deadlines.next()).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What tasks ask for and how much of it there is, in flat arrays, as playing a run through wants it. */
+/** What tasks ask for and how much of it there is, in flat arrays, as the play of a run needs it. */
 import type { Pot } from "./room.ts";
 import type { Shape } from "./shapes.ts";
 
@@ -19,7 +19,7 @@ export interface Supply {
 /** The kind that every task asks one of. */
 const WORKERS = 0;
 
-/** Several machines are taken for one that has everything they have. What fills up again by itself is taken to last. */
+/** Several machines are taken for a single machine that has everything they have. What a rate gives is left out: it comes back by itself. */
 export function demandsOf(shapes: readonly Shape[], { workers, pots, amountIn }: Supply): Demands {
   const draws = new Map([...new Set(shapes)].map((shape) => [shape, lastingDraws(shape)]));
   const kindOf = new Map<string, number>([["workers", WORKERS]]);

@@ -1,4 +1,4 @@
-/** What holds whatever is asked for and however it ends: nothing is given twice, out of turn, or against what is said about it. */
+/** What holds for all requests and all ends: no task is given out twice, out of turn, or against what the dispatcher says about it. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
@@ -126,7 +126,7 @@ class Play {
     if (kind === "cancel") floor.happen(run, each, { kind: "cancelled", asked: { by: "mo" } });
   }
 
-  /** The service is gone: whoever depends on it fails at once, and again, for as long as anybody is sent to it. */
+  /** The service is gone: every task that depends on it fails at once, and again, for as long as tasks are sent to it. */
   #outage(): void {
     const { floor } = this;
     for (let failed = 0; failed < 6; failed++) {
@@ -225,7 +225,7 @@ test("no more is out than there is: of workers, of what nodes have, of what plan
   );
 });
 
-test("two that would step on each other's files are never out at the same time, and nobody is before what they need", async () => {
+test("two tasks that touch the same files are never out at the same time, and no task goes before its needs", async () => {
   const meet = (a: readonly string[], b: readonly string[]): boolean => a.some((x) => b.some((y) => overlaps(x, y)));
   await always(
     200,
@@ -255,7 +255,7 @@ test("every waiting task has one reason; what is said to be about to start may s
     fc.property(story, (told) => {
       playOut(told, (play, choose) => {
         const { dispatcher, now } = play.floor;
-        /** Who is about to start, and on which workers that may be. */
+        /** Which tasks are about to start, and on which workers that may be. */
         const about = new Map<Task, readonly string[]>();
         const workers = dispatcher.nodes.flatMap((each) => [...each.workers]);
         for (const { run, task: each } of tasksOf(play)) {
@@ -273,7 +273,7 @@ test("every waiting task has one reason; what is said to be about to start may s
         expect(chosen === undefined).toBe(about.size === 0);
         if (chosen === undefined) return;
         const { status } = chosen;
-        expect(about.get(chosen)).toContain(isHeld(status) ? status.lease.worker : "nobody");
+        expect(about.get(chosen)).toContain(isHeld(status) ? status.lease.worker : "no worker");
       });
     }),
   );

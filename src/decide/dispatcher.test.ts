@@ -132,7 +132,7 @@ describe("who goes first", () => {
     expect(floor.dispatcher.next(floor.now)?.evidence).toEqual({ lane: "high", rank: 4_000, waitedMs: 2_000 });
   });
 
-  test("nothing is given out when nobody is free, or nothing is ready", () => {
+  test("nothing is given out when no worker is free, or no task is ready", () => {
     const floor = new Floor({ workers: 1 });
     expect(floor.dispatch()).toEqual([]);
     const run = floor.submit([task("a"), task("b")]);
@@ -143,7 +143,7 @@ describe("who goes first", () => {
 });
 
 describe("files", () => {
-  test("a task waits for the one that has its files, lets others pass, and goes when that is done", () => {
+  test("a task waits for the task that has its files, lets others pass, and goes when that task is done", () => {
     const floor = new Floor({ workers: 3 });
     const run = floor.submit([
       task("a", { writes: ["src/"], estimate: seconds(9) }),
@@ -176,7 +176,7 @@ describe("files", () => {
     expect(floor.dispatch()).toEqual(["b"]);
   });
 
-  test("one that was cancelled while it waited is not given out when its turn comes", () => {
+  test("a task that was cancelled while it waited is not given out when its turn comes", () => {
     const floor = new Floor({ workers: 2 });
     const run = floor.submit([task("a", { writes: ["x"], estimate: seconds(2) }), task("b", { writes: ["x"] })]);
     floor.dispatch();
@@ -255,7 +255,7 @@ describe("resources", () => {
             expect(free).toBe(capacity - outNow().reduce((sum, { spec }) => sum + (spec.resources[name] ?? 0), 0));
             expect(free).toBeGreaterThanOrEqual(0);
           }
-          // Nobody is idle while something fits.
+          // No worker is idle while a task fits.
           expect(floor.dispatch()).toEqual([]);
           endOne(pick);
         }
@@ -268,7 +268,7 @@ describe("resources", () => {
 });
 
 describe("what cannot go", () => {
-  test("because it wants more than there is, or something nobody has, is known to be impossible and holds nobody up", () => {
+  test("because it wants more than there is, or something no node has, is known to be impossible and holds no other task up", () => {
     const floor = new Floor({ workers: 1, capacity: { cpu: 2 }, capabilities: ["git"] });
     const run = floor.submit([
       task("big", { resources: { cpu: 3 }, estimate: seconds(9) }),
@@ -306,7 +306,7 @@ describe("what cannot go", () => {
     expect(floor.dispatcher.nextWake(floor.now)).toBeUndefined();
   });
 
-  test("any more, because it was cancelled while it backed off, wakes nobody", () => {
+  test("any more, because it was cancelled while it backed off, brings no wake", () => {
     const floor = new Floor();
     const run = floor.submit([task("a")]);
     floor.dispatch();

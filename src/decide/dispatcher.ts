@@ -32,7 +32,7 @@ import { Shapes } from "./shapes.ts";
 import { type Holding, Site } from "./site.ts";
 import { Waiting } from "./waiting.ts";
 
-/** The first three describe this machine. */
+/** `workers`, `capacity` and `capabilities` are those of this machine; `others` are further nodes. */
 export interface DispatcherOptions extends Omit<NodeSpec, "name"> {
   readonly others?: readonly NodeSpec[];
   /** Only tasks of this pool; all when absent. */
@@ -63,10 +63,10 @@ export class Dispatcher extends RunBooks {
   readonly breakers: Pick<Breakers, "of" | "admits" | "recall">;
   readonly nodes: readonly Node[];
   readonly roster: Roster | undefined;
-  /** Sessions for which alone some task is. */
+  /** Sessions that a task names as its only possible worker. */
   readonly owners = new Set<string>();
   readonly #given = new Tally();
-  /** Everybody who is ready. */
+  /** Every ready task. */
   readonly ready: Waiting;
   readonly #reserved: Reserved;
   readonly #chooser: Chooser;
@@ -120,7 +120,7 @@ export class Dispatcher extends RunBooks {
     const specs = run.tasks.map(({ spec }) => spec);
     const estimates = estimate(specs, ({ id }) => history.durations.get(id), history.error);
     const shapes = new Shapes(run, this.#site.shared, this.#site.nodes);
-    // The workers here say nothing about how long the tasks of other pools will take to get through.
+    // The workers here do not show how long the tasks of other pools take.
     const isMixed = run.tasks.some((task) => !this.#isMine(task));
     const ranks =
       isMixed || this.roster !== undefined
@@ -150,7 +150,7 @@ export class Dispatcher extends RunBooks {
 
   observe(change: Change): void {
     const { run, task, from, to, cause } = change;
-    // Somebody of a run that is not known here may have held files that are waited for here.
+    // A task of a run that this pool does not have may have held files that a task of this pool waits for.
     if (!this.knows(run)) {
       if (isHeld(from) && !isHeld(to)) this.ready.wakeBehind(task, cause.at);
       return;
@@ -167,12 +167,12 @@ export class Dispatcher extends RunBooks {
     if (isKeptFor && entered !== undefined) this.#reserved.takeOver(entered);
   }
 
-  /** How full the queue is changes how many go out at once, and which. */
+  /** How full the queue is decides how many tasks run at once, and of which lanes. */
   set pressure(pressure: Pressure) {
     this.#pressure = pressure;
   }
 
-  /** Those who have waited too long move up. To be asked for in each turn, whether or not anybody seeks: what was due is not due again. */
+  /** Tasks that have waited too long move up. To be called in each turn, also when no worker asks for a task: a task is due only once. */
   age(now: Instant): readonly Notice[] {
     this.ready.undelay(now);
     if ((this.#chooser.refill ?? now) <= now) this.#chooser.refill = undefined;
@@ -184,7 +184,7 @@ export class Dispatcher extends RunBooks {
     return this.ready.behind.takeNotices();
   }
 
-  /** Looks at everybody who waits again, of one run or of all: what is on hold has changed. */
+  /** What is on hold has changed: looks again at every waiting task, of one run or of all. */
   review(now: Instant, only?: Run): void {
     this.ready.wakeBehind(this.#reserved.drop(), now);
     this.ready.review(now, only);
@@ -197,7 +197,7 @@ export class Dispatcher extends RunBooks {
     return found && worker && this.#assign(found.candidate, worker, now);
   }
 
-  /** The next assignment for this worker and nobody else: what is kept for it first. */
+  /** The next assignment for this worker alone: tasks that are kept for it come first. */
   nextFor(worker: WorkerId, seeker: Seeker, now: Instant): Assignment | undefined {
     if (!this.#site.isIdle(worker)) return undefined;
     const kept = this.ready.offeredTo(worker).find((each) => this.#mayGo(each, seeker, now));
@@ -239,7 +239,7 @@ export class Dispatcher extends RunBooks {
   #choose(now: Instant, seeker?: Seeker): { readonly candidate: Candidate; readonly spot: Spot } | undefined {
     const lanes = seeker?.lanes ?? PRIORITIES;
     this.ready.undelay(now);
-    // Whoever seeks for one looks at some shapes only: what others wait for stays known.
+    // A seeker looks at some shapes only, so what other tasks wait for stays known.
     if (seeker === undefined) this.#chooser.refill = undefined;
     this.ready.wakeBehind(this.#reserved.dropIdle(now), now);
     if (this.idle === 0 || this.out >= this.allowed) return undefined;
@@ -256,14 +256,14 @@ export class Dispatcher extends RunBooks {
 
   #spotFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): Spot | undefined {
     const spots = this.#reserved.spotsFor(candidate, shadow, now);
-    // Where there is only one, nothing speaks for another.
+    // With only one place there is nothing to compare.
     if (spots.length === 1) return canTake(spots[0] as Spot, now) ? spots[0] : undefined;
     const { run, task } = candidate;
     const affinity = (node: Node): number => this.#site.affinity(run, task, node);
     return bestSpot(spots, { affinity, avoided: task.lostBy }, now);
   }
 
-  /** The next moment at which something may go that cannot now: a back-off, a rate or a breaker. */
+  /** The next moment at which a task may go that cannot go now: the end of a back-off, a rate or a breaker. */
   nextWake(now: Instant): Instant | undefined {
     return earliest(this.ready.nextWake, this.#chooser.refill, this.#commons.breakers.nextTrial(now));
   }
@@ -273,12 +273,12 @@ export class Dispatcher extends RunBooks {
     return this.ready.canMove(run.no);
   }
 
-  /** Capabilities that no node has all of. */
+  /** The required capabilities that the best node, or the best session, lacks. */
   missing(requires: readonly string[]): readonly string[] {
     return this.roster?.missing(requires) ?? this.#site.missing(requires);
   }
 
-  /** Whose files stand in the way: those of a task that is out, or of one for which they are reserved. */
+  /** Whose files are in the way: those of a running task, or of a task for which they are reserved. */
   hazard(run: Run, task: Task, now: Instant): Hazard | undefined {
     return this.#commons.locks.conflict(run, task) ?? this.#reserved.hazard(run, task, now);
   }
@@ -299,17 +299,17 @@ export class Dispatcher extends RunBooks {
     return this.#pressure;
   }
 
-  /** How many may be out at once, under this pressure. */
+  /** How many tasks may run at once under this pressure. */
   get allowed(): number {
     return this.mode === "normal" ? Number.POSITIVE_INFINITY : workersAllowed(this.mode, this.#site.slots);
   }
 
-  /** How many are out. */
+  /** How many tasks are held. */
   get out(): number {
     return this.#site.out;
   }
 
-  /** Whether the lane has to wait for better times. Not when nothing else is left to do: a queue that stands still never empties. */
+  /** Whether the lane has to wait for less pressure. Not when other lanes have nothing to do: a queue that stands still never empties. */
   defers(lane: Priority, now: Instant): boolean {
     const { dispatches } = PRESSURE_POLICY[this.mode];
     if (dispatches.includes(lane)) return false;
@@ -318,12 +318,12 @@ export class Dispatcher extends RunBooks {
     return this.ready.isDue(dispatches, now);
   }
 
-  /** On its own it answers for every task. */
+  /** A single dispatcher answers for every task. */
   of(): Dispatcher {
     return this;
   }
 
-  /** A worker came to a pool whose workers come and go, or left it. */
+  /** A worker joined a pool whose workers come and go. */
   enrol(worker: WorkerId, slots: number): void {
     this.#site.nodes[0]?.enrol(worker, slots);
   }
@@ -336,12 +336,12 @@ export class Dispatcher extends RunBooks {
     return this.#site.nodeOf(worker);
   }
 
-  /** For whom room is kept, and what that means for others. */
+  /** The task for which room is kept, and what that means for other tasks. */
   get reservation(): Pick<Reserved, "current" | "binds" | "shadow"> {
     return this.#reserved;
   }
 
-  /** Every task that is out now, of every run. */
+  /** Every held task of every run. */
   held(): Iterable<Holding> {
     return this.#site.held();
   }
@@ -384,7 +384,7 @@ export class Dispatcher extends RunBooks {
     this.ready.wakeBehind(task, cause.at);
   }
 
-  /** The lease is over, and with it the hold on files. */
+  /** The lease has ended, and with it the lock on files. */
   #unlock({ task, cause }: Change): void {
     this.#commons.locks.release(task);
     this.ready.wakeBehind(task, cause.at);

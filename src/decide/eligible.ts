@@ -1,6 +1,6 @@
 /**
- * Whether a task may be given to a worker now, and if not, everything that stands in the way, with the numbers. The dispatcher asks
- * the same questions of the same parts when it chooses, so that what is said of a task and what happens to it cannot differ.
+ * Whether a task may be given to a worker now, and if not, every reason against it, with the numbers. The dispatcher asks the same
+ * questions of the same parts when it chooses, so that explanation and choice cannot differ.
  */
 import type { Excess, RateShortage, Shortage, Wait } from "../domain/explanation.ts";
 import type { WorkerId } from "../domain/ids.ts";
@@ -20,31 +20,31 @@ import { inTheWay, type Shadow } from "./reservation.ts";
 import { type Draw, fits, freeAt, type Pot, refilledAt } from "./room.ts";
 import { type Shape, wholeDraw } from "./shapes.ts";
 
-/** Something that must change before the task may go. The first of several is the one that is told. */
+/** Something that must change before the task may go. The first of several is shown. */
 export type Reason = Wait | { readonly reason: "state"; readonly state: TaskState };
 
 export type Eligibility =
   | { readonly ok: true }
   | { readonly ok: false; readonly reasons: readonly [Reason, ...Reason[]] };
 
-/** What neither the World nor the dispatcher keeps. */
+/** What neither the World nor the dispatcher has. */
 export interface ExplainContext {
-  /** Who asked for nothing more to be started. */
+  /** The person who asked that nothing more be started. */
   readonly paused?: Asked;
   /** How the task's last attempt ended, from the ledger. */
   readonly lastOutcome?: Outcome;
-  /** Sessions whose claim waits to be answered. */
+  /** Sessions whose claim waits for its answer. */
   readonly claiming?: ReadonlySet<WorkerId>;
-  /** Who begins in the pool of the task. */
+  /** The mode of the task's pool: who begins a claim. */
   readonly modeOf?: (pool: string) => DispatchMode;
 }
 
-/** Where to ask about a task: the dispatcher of its pool. A dispatcher on its own answers for all. */
+/** The dispatcher of a task's pool. A single dispatcher answers for all pools. */
 export interface Lines {
   of(task: Task): Dispatcher;
 }
 
-/** For one worker, or for any when none is named. From what only a person can end to what ends by itself. */
+/** For one worker, or for any when none is named. First the reasons that only a person can end, last those that end by themselves. */
 export function eligible(
   lines: Lines,
   run: Run,
@@ -91,11 +91,11 @@ interface Moment {
   readonly now: Instant;
   readonly shadow: Shadow | undefined;
   readonly reserved: Task | undefined;
-  /** The sessions whose work tasks of one shape are. */
+  /** The sessions that may take tasks of one shape. */
   readonly suits: Map<Shape, readonly Session[]>;
   /** What tasks of one shape are short of on any node. */
   readonly shortages: Map<Shape, readonly Shortage[]>;
-  /** How many of the sessions whose work tasks of one shape are have nothing to do. */
+  /** How many of the sessions that may take tasks of one shape are idle. */
   readonly idles: Map<Shape, number>;
 }
 interface Question extends Moment {
@@ -135,7 +135,7 @@ function stateReasons(question: Question, { paused, lastOutcome }: ExplainContex
 const pausedReason = (asked: Asked | undefined): readonly Reason[] =>
   asked === undefined ? [] : [{ reason: "paused", asked }];
 
-/** What the dispatcher looks at. A missing worker comes last, since it is everybody's reason. */
+/** What the dispatcher looks at. A missing worker comes last, since every waiting task has that reason. */
 function dispatchReasons(question: Question): readonly Wait[] {
   const { dispatcher, run, task } = question;
   const shape = dispatcher.shapeOf(run, task);
@@ -163,7 +163,7 @@ function noMatch(question: Question, shape: Shape): Wait | undefined {
   return { reason: "no-match", missing, tooMuch: tooMuch.map((draw) => excessOf(run, draw)) };
 }
 
-/** Nobody who comes for this pool's work could ever take it, as things are. */
+/** No session of this pool could ever take the task, as things are. */
 function noSession(question: Question, shape: Shape): Wait | undefined {
   const { dispatcher, task } = question;
   const { roster } = dispatcher;
@@ -187,7 +187,7 @@ const excessOf = (run: Run, { pot, amount }: Draw): Excess => ({
 function backpressure({ dispatcher, task, now }: Question): readonly Wait[] {
   const { pressure, allowed, out } = dispatcher;
   const deferred = dispatcher.defers(laneOf(task), now);
-  // When nobody is idle it is the workers that are wanting, and not the pressure that is too high.
+  // When no worker is idle, workers are missing, and the pressure is not the reason.
   if (!deferred && (out < allowed || dispatcher.idle === 0)) return [];
   return [{ reason: "backpressure", ...pressure, allowed, out, deferred }];
 }
@@ -230,7 +230,7 @@ function rateShortage(run: Run, draw: Draw, now: Instant): RateShortage | undefi
   return { name: named(run, pot.name).name, asked: amount, level: freeAt(pot, now), capacity: pot.capacity, per, at };
 }
 
-/** Room on the nodes that could ever take it: resources first, then what is reserved, then workers. */
+/** Room on the nodes that could ever take the task: resources first, then reservations, then workers. */
 function shortOf(question: Question, shape: Shape): readonly Wait[] {
   const { run, task, worker, now, shadow, reserved } = question;
   const lasting = shape.own.filter(({ pot }) => pot.refill === undefined);
@@ -247,7 +247,7 @@ function shortOf(question: Question, shape: Shape): readonly Wait[] {
   const nodes = open.map(({ node }) => node);
   const idle = sessions === undefined ? idleAt(nodes, worker) : idleAmong(question, shape, sessions, nodes);
   if (idle > 0) return [];
-  // Kept for another only where somebody is idle; elsewhere it waits for a worker like everybody.
+  // A reservation is named only where a worker is idle; elsewhere the task waits for a worker like every other.
   const kept = roomy.find((spot) => !open.includes(spot) && idleAt([spot.node], worker) > 0);
   if (kept !== undefined && shadow !== undefined && reserved !== undefined) {
     const short = delayed(question, shape, kept, shadow).map(({ pot, amount }) => ({
@@ -285,11 +285,11 @@ function idleAt(nodes: readonly Node[], worker: WorkerId | undefined): number {
   return nodes.reduce((sum, node) => sum + node.idle, 0);
 }
 
-/** What of its request would make the reserved task wait. */
+/** The part of its request that would make the reserved task wait. */
 const delayed = ({ dispatcher, run, task, now }: Question, shape: Shape, spot: Spot, shadow: Shadow): readonly Draw[] =>
   inTheWay(wholeDraw(shape, spot), dispatcher.until(run, task, now), shadow);
 
-/** What is missing where the least is. */
+/** What is missing on the node that lacks the least. */
 function leastShort(spots: readonly Spot[], own: readonly Draw[], now: Instant): readonly Draw[] {
   const short = spots.map(({ draws }) => [...draws, ...own].filter((draw) => !fits([draw], now)));
   return short.reduce((least, each) => (each.length < least.length ? each : least));
@@ -310,7 +310,7 @@ function shortagesOf(question: Question, shape: Shape, short: readonly Draw[]): 
   return found;
 }
 
-/** Who has taken of a pot, and how much. */
+/** Which tasks have taken of a resource, and how much. */
 function holdersOf(dispatcher: Dispatcher, pot: Pot): { readonly task: Task; readonly amount: number }[] {
   return [...dispatcher.held()].flatMap(({ task, shape, spot }) =>
     [...shape.own, ...spot.draws].filter((draw) => draw.pot === pot).map(({ amount }) => ({ task, amount })),

@@ -47,7 +47,7 @@ describe("what an end does to others", () => {
     ["succeeded", succeeded],
     ["parked", parked],
     ["ready", ready],
-  ])("%s: nobody is", (_, status) => {
+  ])("%s: no task is", (_, status) => {
     const run = runIn(specs, status);
     expect(toSkip(run, run.tasks[0] as Task)).toEqual([]);
   });
@@ -68,7 +68,7 @@ describe("a run", () => {
   const never = (): boolean => false;
   const always = (): boolean => true;
   const unasked = (): boolean => {
-    throw new Error("nobody needs to know");
+    throw new Error("the judge must not ask");
   };
 
   test.each([
@@ -86,7 +86,7 @@ describe("a run", () => {
     expect(judgeRun(run, unasked)).toEqual({ kind: "finished", outcome: "cancelled" });
   });
 
-  test("goes on while anybody works", () => {
+  test("goes on while a worker works", () => {
     const run = runIn(two);
     run.counts.blocked--;
     run.counts.running++;

@@ -1,4 +1,4 @@
-/** How long each task will take, as far as anybody can say: the plan, then what was recorded, then nothing but the graph. */
+/** How long each task will take, as far as it is known: the plan first, then what was recorded, then nothing but the graph. */
 import { knownDuration } from "../domain/estimate.ts";
 import type { DurationRecord, EstimateError } from "../domain/history.ts";
 import type { TaskSpec } from "../domain/spec.ts";
@@ -6,11 +6,11 @@ import type { TaskSpec } from "../domain/spec.ts";
 export const ESTIMATE_SOURCES = ["plan", "history", "typical", "hops"] as const;
 
 export interface Estimates {
-  /** In milliseconds, or in hops when nothing at all is known. Shrunk: what ranks are made of. */
+  /** In milliseconds, or in hops when no duration is known. Shrunk towards the mean: ranks are made of these. */
   readonly costs: Float64Array;
   /** Index into `ESTIMATE_SOURCES` by task. */
   readonly sources: Uint8Array;
-  /** Whether the costs are times at all, and not hops. */
+  /** Whether the costs are times, and not hops. */
   readonly known: boolean;
   /** How far estimates were off in earlier runs. */
   readonly error: EstimateError;
@@ -41,8 +41,8 @@ export function estimate(
 }
 
 /**
- * Towards the mean, in log space, by as much of the spread as is error: d' = exp(μ + a·(ln d − μ)). Never worse than ignoring
- * the estimates, never worse than trusting them.
+ * Moves the estimates towards their mean, in log space, by the share of the spread that is error: d' = exp(μ + a·(ln d − μ)). Never worse
+ * than ignoring the estimates, and never worse than trusting them.
  */
 function shrink(
   specs: readonly TaskSpec[],

@@ -7,7 +7,7 @@ import { millis } from "../domain/time.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { ESTIMATE_SOURCES } from "./estimates.ts";
 
-/** Looks over the run once, and then answers for each of its tasks. Nothing when there is nothing to go by. */
+/** Looks over the run once, and then answers for each of its tasks. Nothing when no task has an estimate and none has ended. */
 export function expectations(dispatcher: Dispatcher, run: Run): (task: Task) => Estimate | undefined {
   const estimates = dispatcher.estimates(run);
   const observed = estimatesOf(run);

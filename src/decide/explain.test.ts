@@ -50,7 +50,7 @@ describe("every task that waits has one reason", () => {
     expect(wait?.reason === "needs" && [wait.blockers.first.length, wait.blockers.total]).toEqual([5, 40]);
   });
 
-  test("a need that ended is no reason for those who asked only for its end", () => {
+  test("a need that ended is no reason for a task that asked only for its end", () => {
     const story = new Story({ build: {}, report: { after: ["build"], needs: ["lint"] }, lint: {} });
     story.start("build").fail("build");
     expect(waitOf(story, "report")).toMatchObject({ blockers: { first: [{ task: "lint" }], total: 1 } });
@@ -79,7 +79,7 @@ describe("every task that waits has one reason", () => {
     expect(unblock).toEqual({ at: until, from: "back-off" });
   });
 
-  test("no-match: what nobody has, and what there is too little of", () => {
+  test("no-match: what no node has, and what there is too little of", () => {
     const story = new Story({ train: { requires: ["node", "cuda"], resources: { gpu: 2, cpu: 1_000 } } });
     expect(waitOf(story, "train")).toEqual({
       reason: "no-match",
@@ -144,7 +144,7 @@ describe("when a wait is likely to end", () => {
     expect(explained(story, "d").unblock).toEqual({ at: later(NOON, seconds(120)), from: "path" });
   });
 
-  test("nobody knows when a person is part of that path", () => {
+  test("the end is unknown when a person is part of that path", () => {
     const story = new Story({ a: minute, b: { ...minute, needs: ["a"], gate: "Sure?" }, c: { needs: ["b"] } });
     expect(explained(story, "c").unblock).toBeUndefined();
   });
@@ -213,7 +213,7 @@ test("every gate is listed with its numbers, whether it is open or not", () => {
   ]);
 });
 
-test("a skipped task names the one that began it", () => {
+test("a skipped task names the task that began the chain", () => {
   const story = new Story({ a: {}, b: { needs: ["a"] }, c: { needs: ["b"] } });
   story.start("a").fail("a").skip("b", "a").skip("c", "b");
   expect(explained(story, "c").because?.map(({ task, state }) => [task, state])).toEqual([

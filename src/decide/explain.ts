@@ -16,7 +16,7 @@ import { misfitOf } from "./roster.ts";
 import type { Shape } from "./shapes.ts";
 import { expectedUnblock } from "./unblock.ts";
 
-/** Everything there is to know about one task. Walks over the run, so it is for one question, not for every task. */
+/** All that is known about one task. Walks over the run, so it is for one question, not for every task. */
 export function explain(lines: Lines, run: Run, task: Task, now: Instant, context: ExplainContext = {}): Explanation {
   const dispatcher = lines.of(task);
   const { spec, status } = task;
@@ -59,7 +59,7 @@ export function explain(lines: Lines, run: Run, task: Task, now: Instant, contex
 
 /**
  * Answers for any task of the run, as it is at one moment: the one reason why it is not running, or nothing when it is held or
- * at its end. Each answer costs the task's own edges; what tasks of one shape share is looked up once.
+ * has ended. Each answer costs the task's own edges; what tasks of one shape share is looked up once.
  */
 export function waitsOf(
   lines: Lines,
@@ -78,7 +78,7 @@ function waitFrom(eligibility: Eligibility, turn: () => Wait): Wait | undefined 
   return first.reason === "state" ? undefined : first;
 }
 
-/** What may go waits only for its turn, or for one of its sessions to claim it. */
+/** A task that may go waits only for its turn, or for a session to claim it. */
 function turnOf(dispatcher: Dispatcher, run: Run, task: Task, crews: Map<Shape, Wait>): Wait {
   const { roster, workers, idle } = dispatcher;
   if (roster === undefined) return { reason: "capacity", workers, idle };
@@ -115,7 +115,7 @@ function poolOfTask(dispatcher: Dispatcher, { spec }: Task, { claiming, modeOf }
   };
 }
 
-/** Who holds as much as it can is busy, whatever it said last. */
+/** A session that holds as many tasks as it can is busy, whatever it said last. */
 const stateOf = ({ profile, state }: Session, dispatcher: Dispatcher): Session["state"] =>
   state === "idle" && !dispatcher.isIdle(profile.id) ? "busy" : state;
 
@@ -149,7 +149,7 @@ function gatesOf(dispatcher: Dispatcher, run: Run, task: Task, now: Instant, con
   ];
 }
 
-/** Of a pool's sessions only those count as idle that may take the task. */
+/** Of a pool's sessions only those that may take the task count as idle. */
 function workersGate(dispatcher: Dispatcher, { spec }: Task): Gate {
   const { roster, workers, idle } = dispatcher;
   if (roster === undefined) return { gate: "workers", open: idle > 0, idle, total: workers };
@@ -261,7 +261,7 @@ function positionOf(dispatcher: Dispatcher, run: Run, task: Task, now: Instant):
   return { place, of };
 }
 
-/** How it ended, for those that have. */
+/** How the task ended, if it has. */
 function endOf(run: Run, status: Status): Pick<Explanation, "outcome" | "failReason" | "because"> {
   if (status.state === "failed") return { outcome: status.outcome, failReason: status.reason };
   if (status.state === "succeeded") return { outcome: status.outcome };

@@ -4,7 +4,7 @@ import { always } from "../../test/rig/property.ts";
 import { instant, millis } from "../domain/time.ts";
 import { FairShare } from "./fair-share.ts";
 
-/** The same by the plainest means: everybody is looked at every time. */
+/** The same in the plainest way: every party is looked at every time. */
 class Plain {
   readonly parties = new Map<number, { weight: number; served: number; at: number; out: number[]; queued: number }>();
   entry = 1_000;
@@ -54,7 +54,7 @@ const step = fc.record({
   wait: fc.constantFrom(0, 0, 64, 1_024),
 });
 
-test("whoever waits is in the order in which they are behind, whatever has happened", async () => {
+test("the waiting parties are in the order in which they are behind, whatever has happened", async () => {
   await always(
     300,
     fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {

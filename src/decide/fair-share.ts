@@ -1,6 +1,6 @@
 /**
- * Who has had how much, so that those who share do so by weight. What counts is resource-seconds of the dominant resource, metered
- * while tasks run: counting dispatches is fair only when all tasks are alike.
+ * How much service each party (a run or a tenant) has had, so that parties share by weight. The measure is resource-seconds of the dominant
+ * resource, metered while tasks run: counting dispatches is fair only when all tasks are alike.
  */
 import { type Instant, instant, type Millis } from "../domain/time.ts";
 import { Heap, type Placed } from "../std/heap.ts";
@@ -8,43 +8,43 @@ import { invariant } from "../std/invariant.ts";
 
 interface Party<Key> extends Placed {
   readonly key: Key;
-  /** Among equals the lower one goes first. */
+  /** Among equal parties the lower number goes first. */
   readonly order: number;
   readonly weight: number;
   /** Weighted service received up to `at`. */
   served: number;
   at: Instant;
-  /** How many run, and the sum of their dominant shares. */
+  /** How many of its tasks run, and the sum of their dominant shares. */
   out: number;
   running: number;
   queued: number;
 }
 
-/** Until something has ended, a task is taken to be this long. */
+/** Until a task has ended, tasks are taken to be this long. */
 const ENTRY_DEFAULT = 1_000 as Millis;
 /** How many ended tasks the mean length looks back on. */
 const ENTRY_MEMORY = 16;
 
-/** Who has had less goes first; among equals, the lower number. */
+/** The party that has had less goes first; among equals, the lower number. */
 const isAhead = (position: number, order: number, other: number, otherOrder: number): boolean =>
   position !== other ? position < other : order < otherOrder;
 
 export class FairShare<Key> {
   readonly #parties = new Map<Key, Party<Key>>();
-  /** Of whom something waits and nothing runs: they stay where they are, so they are kept in order. */
+  /** Parties with waiting tasks and no running one: their position does not change with time, so they are kept in order. */
   readonly #resting = new Heap<Party<Key>>((a, b) => isAhead(a.served, a.order, b.served, b.order));
-  /** Of whom something runs: they move with the time, and are never more than there are workers. */
+  /** Parties with running tasks: their position changes with time, and there are never more of them than workers. */
   readonly #working = new Set<Party<Key>>();
   /**
-   * Mean length of the tasks that have ended. What runs is charged for this much in advance, so that the free slots of one moment
-   * go to everybody and not all to the one who is furthest behind.
+   * Mean length of the tasks that have ended. A running task is charged for this much in advance, so that the slots that are free at one
+   * moment go to several parties and not all to the party that is furthest behind.
    */
   #entry: number = ENTRY_DEFAULT;
-  /** Where those stood who had something to do last, for whoever begins when nobody else is there. */
+  /** The position of the parties that had work last: a party that begins when no other is there starts from it. */
   #last = 0;
   #queued = 0;
 
-  /** How many tasks wait, of all. */
+  /** How many tasks wait, of all parties. */
   get queued(): number {
     return this.#queued;
   }
@@ -55,16 +55,16 @@ export class FairShare<Key> {
     this.#parties.set(key, { key, order, weight, served: 0, at, out: 0, running: 0, queued: 0, place: -1 });
   }
 
-  /** To be called when nothing of it waits or runs any more. */
+  /** To be called when no task of the party waits or runs any more. */
   leave(key: Key): void {
     const party = this.#parties.get(key);
     if (party === undefined) return;
-    invariant(party.queued === 0 && party.out === 0, "whoever leaves has nothing left to share for");
+    invariant(party.queued === 0 && party.out === 0, "a party that leaves has no task that waits or runs");
     this.#remember(party);
     this.#parties.delete(key);
   }
 
-  /** One more task waits. Who had nothing to wait for starts no further behind than the others are: no hoarded credit. */
+  /** One more task waits. A party that had no waiting task starts no further behind than the others are: credit is not hoarded. */
   queue(key: Key, now: Instant): void {
     const party = this.#parties.get(key);
     if (party === undefined) return;
@@ -98,14 +98,14 @@ export class FairShare<Key> {
     if (party === undefined) return;
     this.#meter(party, now);
     party.out = Math.max(0, party.out - 1);
-    // What is left over of adding and taking away fractions is nobody's.
+    // The rest that adding and subtracting fractions leaves belongs to no party.
     party.running = party.out === 0 ? 0 : Math.max(0, party.running - share);
     if (party.out === 0) this.#file(party);
     this.#remember(party);
     if (ran > 0) this.#entry += (ran - this.#entry) / ENTRY_MEMORY;
   }
 
-  /** Those of whom something waits, the one who is furthest behind first. Nothing may change while it is being read. */
+  /** The parties with waiting tasks, the one furthest behind first. Nothing may change while the caller reads. */
   *order(now: Instant): Iterable<Key> {
     const working = [...this.#working]
       .filter(({ queued }) => queued > 0)
@@ -122,14 +122,14 @@ export class FairShare<Key> {
     for (const { party } of working.slice(next)) yield party.key;
   }
 
-  /** Whether it would still be behind the other after one more task of this share. */
+  /** Whether the party would still be behind the other after one more task of this share. */
   isOwed(key: Key, other: Key, share: number, now: Instant): boolean {
     const [party, favoured] = [this.#parties.get(key), this.#parties.get(other)];
     if (party === undefined || favoured === undefined) return false;
     return this.#position(party, now) + (share * this.#entry) / party.weight <= this.#position(favoured, now);
   }
 
-  /** Its turn came and it had no use for it: it is no further behind than the other who goes instead. */
+  /** It was the party's turn and it could not use it: it is no further behind than the party that goes instead. */
   forfeit(key: Key, other: Key, now: Instant): void {
     const [party, favoured] = [this.#parties.get(key), this.#parties.get(other)];
     if (party === undefined || favoured === undefined) return;
@@ -148,7 +148,7 @@ export class FairShare<Key> {
     party.at = now;
   }
 
-  /** Puts it where it belongs now. */
+  /** Puts the party into the set that its tasks ask for. */
   #file(party: Party<Key>): void {
     this.#resting.remove(party);
     if (party.out > 0) this.#working.add(party);
@@ -160,7 +160,7 @@ export class FairShare<Key> {
     if (queued === 0 && out === 0) this.#last = Math.max(this.#last, served);
   }
 
-  /** Where the others are: the furthest behind of those who wait, else of those who work, else of those who did last. */
+  /** The position of the others: the furthest behind of those with waiting tasks, else with running tasks, else of the last ones. */
   #level(except: Party<Key>, now: Instant): number {
     let waiting = this.#resting.peek()?.served ?? Number.POSITIVE_INFINITY;
     let working = Number.POSITIVE_INFINITY;

@@ -10,7 +10,7 @@ import { Fairness } from "./fairness.ts";
 const many = (name: string, count: number, rest: Partial<TaskSpec> = {}): readonly TaskSpec[] =>
   Array.from({ length: count }, (_, at) => task(`${name}${at}`, { ...rest, needs: [], after: [], retry: {} }));
 
-/** What each run has out. */
+/** How many tasks of each run are held. */
 const outOf = (floor: Floor): readonly number[] => floor.runs.map((run) => run.counts.claimed + run.counts.running);
 
 /** Every task takes a second, as if all were started at once and ended at once. Gives how many each run has had. */
@@ -91,7 +91,7 @@ describe("runs that share", () => {
     const later_ = first.tasks.slice(100);
     for (const each of later_) floor.happen(first, each, { kind: "parked", reason: "attention" });
     serve(floor, 25);
-    // Nobody is there when the second one begins, and it begins where the first one stopped.
+    // No run is there when the second one begins, and it begins where the first one stopped.
     floor.submit(many("b", 400));
     serve(floor, 5);
     for (const each of later_) floor.happen(first, each, { kind: "requeued", asked: { by: "mo" } });

@@ -1,18 +1,18 @@
-/** Who is furthest behind in each lane: first among tenants, then among the runs of one. */
+/** Which run is furthest behind in each lane: first among tenants, then among the runs of one tenant. */
 import type { Run, RunNo } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
 import type { Instant, Millis } from "../domain/time.ts";
 import { FairShare } from "./fair-share.ts";
 
-/** The runs of one tenant share among themselves: what another's have had is not theirs to catch up with. */
+/** The runs of one tenant share among themselves: they do not catch up with what the runs of another tenant have had. */
 interface Tenant {
   readonly key: string;
   readonly runs: Set<RunNo>;
-  /** None for a run that is a tenant by itself: there is nobody to share with. */
+  /** Absent for a run that is a tenant by itself: it shares with no other run. */
   readonly shares: Readonly<Record<Priority, FairShare<RunNo>>> | undefined;
 }
 
-/** The lane a task went by, and the one it came from: what it gets by moving up counts in both, or moving up would be a gift. */
+/** The lane a task went by, and the lane it came from. What a task gets by moving up counts in both lanes, or moving up would be a gift. */
 export interface Ways {
   readonly lane: Priority;
   readonly own: Priority;
@@ -32,7 +32,7 @@ export class Fairness {
 
   join({ no, manifest }: Run): void {
     const { weight = 1 } = manifest;
-    // A run without a tenant is one by itself, under a name that no tenant can have.
+    // A run without a tenant is a tenant by itself, under a name that no tenant can have.
     const key = manifest.tenant ?? `#${no}`;
     const isAlone = manifest.tenant === undefined;
     const tenant = this.#tenants.get(key) ?? {
@@ -96,12 +96,12 @@ export class Fairness {
     return this.#lanes[lane].isOwed(tenant.key, favoured.key, share, now);
   }
 
-  /** The run had no use for its turn: what it waits for is its own affair, and no reason to catch up later. */
+  /** The run could not use its turn: its own limits held it back, so it does not catch up later. */
   forfeit(no: RunNo, other: RunNo, lane: Priority, now: Instant): void {
     const [tenant, favoured] = [this.#tenantOf.get(no), this.#tenantOf.get(other)];
     if (tenant === undefined || favoured === undefined) return;
     if (tenant === favoured) tenant.shares?.[lane].forfeit(no, other, now);
-    // Another run of the same tenant may have had a use for it.
+    // Another run of the same tenant may have been able to use the turn.
     else if (tenant.runs.size === 1) this.#lanes[lane].forfeit(tenant.key, favoured.key, now);
   }
 
@@ -110,7 +110,7 @@ export class Fairness {
     return this.#lanes[lane].queued > 0;
   }
 
-  /** The runs of which something waits in the lane, those first that should go first. Nothing may change while it is being read. */
+  /** The runs with tasks that wait in the lane, in the order in which they should go. Nothing may change while the caller reads. */
   order(lane: Priority, now: Instant): Iterable<RunNo> {
     return this.#tenantOf.size === 1 ? this.#tenantOf.keys() : this.#inOrder(lane, now);
   }

@@ -7,7 +7,7 @@ export type RunVerdict =
   | { readonly kind: "finished"; readonly outcome: RunEnd }
   | { readonly kind: "stalled"; readonly remaining: number; readonly outcome: RunStall };
 
-/** `canMove`: whether some ready task could be claimed now or later without anybody's help. Asked only when nobody works. */
+/** `canMove`: whether some ready task could be claimed now or later without a person's help. Asked only when no worker works. */
 export function judgeRun(run: Run, canMove: () => boolean): RunVerdict {
   const { counts } = run;
   const left = remaining(run);
@@ -16,11 +16,11 @@ export function judgeRun(run: Run, canMove: () => boolean): RunVerdict {
   return going ? { kind: "going" } : { kind: "stalled", remaining: left, outcome: stallOf(run) };
 }
 
-/** One task that a person can move is enough: what comes of the others is seen once it has been moved. */
+/** One task that a person can move is enough: the other tasks are judged again once it has been moved. */
 const stallOf = ({ counts, tasks }: Run): RunStall =>
   counts.parked > 0 || tasks.some(awaitsApproval) ? "waiting" : "deadlock";
 
-/** A failure is a failure even when the rest was cancelled. */
+/** A run with a failed task has failed even when the rest was cancelled. */
 function outcomeOf({ counts, cancelling }: Run): RunEnd {
   if (counts.failed > 0) return "failed";
   return counts.cancelled > 0 || cancelling ? "cancelled" : "succeeded";

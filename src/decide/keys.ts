@@ -1,6 +1,6 @@
 /**
- * Which task has an idempotency key: the one that was given out first, until it has ended or is parked. All others with that key wait for
- * it, whatever run and pool they are of. One that is to be tried again keeps the key meanwhile.
+ * Which task holds an idempotency key: the first task with that key that was given out, until it has ended or is parked. All other tasks with
+ * the key wait for it, whatever their run and pool. A task that will be tried again keeps the key meanwhile.
  */
 import type { Run } from "../domain/run.ts";
 import { isHeld, type Task } from "../domain/task.ts";
@@ -13,12 +13,12 @@ export interface KeyHolder {
 export class Keys {
   readonly #holders = new Map<string, KeyHolder>();
 
-  /** The task has moved, or is taken up as it is. Whether it has let go of its key. */
+  /** Follows a task that has moved or was taken up. Gives whether the task has let go of its key. */
   follow(run: Run, task: Task): boolean {
     const key = task.spec.idempotencyKey;
     if (key === undefined) return false;
     const holder = this.#holders.get(key);
-    // A task under a lease has the key in any case: one that only waits to be tried again may have been taken up before it.
+    // A task under a lease holds the key in any case: a task that waits for its next try may have been taken up before it.
     if (isHeld(task.status) || (hasBegun(task) && holder === undefined)) {
       if (holder?.task !== task) this.#holders.set(key, { run, task });
       return false;
@@ -26,7 +26,7 @@ export class Keys {
     return holder?.task === task && !hasBegun(task) && this.#holders.delete(key);
   }
 
-  /** Whom the task has to wait for, if for any. */
+  /** The task that this one has to wait for, if any. */
   holder(task: Task): KeyHolder | undefined {
     const key = task.spec.idempotencyKey;
     if (key === undefined) return undefined;

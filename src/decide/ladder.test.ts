@@ -17,7 +17,7 @@ test("a worker is asked for once, and it is told once", () => {
   expect(steps).toEqual({ count: 8, fanOut: true, spawn: false, tell: false, park: false });
 });
 
-test("at the end nobody is woken or asked for any more", () => {
+test("at the end no session is woken and no worker asked for any more", () => {
   expect(climb({ count: 9, since: START }, LADDER)).toMatchObject({ fanOut: false, spawn: false, park: true });
 });
 

@@ -1,8 +1,8 @@
-/** What is done about a task for which nobody comes: more are woken, a worker is asked for, it is told, and in the end a person is. */
+/** What the scheduler does about a task for which no session comes: it wakes more sessions, asks for a worker, reports the task, and at the end parks it for a person. */
 import type { Starving } from "../domain/task.ts";
 import { type Millis, minutes } from "../domain/time.ts";
 
-/** After how many cycles in vain each step is taken. Each at the earliest with the one before. */
+/** After how many cycles in vain each step is taken. No step comes before the one below it. */
 export interface LadderLimits {
   readonly fanOut: number;
   readonly spawn: number;
@@ -13,7 +13,7 @@ export const LADDER: LadderLimits = { fanOut: 2, spawn: 4, event: 6, park: 10 };
 /** How long a task waits before anything is done about it. */
 export const STARVING_AGE: Millis = minutes(2);
 
-/** No step before the one below it, whatever was asked for. */
+/** Raises each limit to the one below it, so that the steps keep their order whatever the configuration says. */
 export function monotonic({ fanOut, spawn, event, park }: LadderLimits): LadderLimits {
   const first = Math.max(1, fanOut);
   const second = Math.max(first, spawn);

@@ -26,7 +26,7 @@ test("they are interleaved: the heaviest never goes more than twice in a row", (
   expect(list.slice(0, 40)).toMatch(/^critical high critical/);
 });
 
-test("somebody always goes when somebody can, and never one who cannot", async () => {
+test("a lane always goes when any can, and never a lane that cannot", async () => {
   const who = fc.array(fc.subarray([...PRIORITIES]), { size: "max", maxLength: 200 });
   await always(
     300,

@@ -3,11 +3,11 @@ import { PRIORITIES, type Priority } from "../domain/spec.ts";
 
 export const LANE_WEIGHTS: Readonly<Record<Priority, number>> = { critical: 50, high: 30, normal: 15, low: 5 };
 
-/** `shares`: by the weights, so that nobody starves. `strict`: the more urgent always first. */
+/** `shares`: by the weights, so that no lane starves. `strict`: the more urgent lane always first. */
 export const LANE_POLICIES = ["shares", "strict"] as const;
 export type LanePolicy = (typeof LANE_POLICIES)[number];
 
-/** Smooth weighted round-robin: each turn everybody who could go earns their weight, and the richest pays the whole pot to go. */
+/** Smooth weighted round-robin: each turn every lane that could go earns its weight, and the richest lane pays the sum of these to go. */
 export class Lanes {
   readonly #policy: LanePolicy;
   readonly #credit: Record<Priority, number> = { critical: 0, high: 0, normal: 0, low: 0 };
@@ -16,7 +16,7 @@ export class Lanes {
     this.#policy = policy;
   }
 
-  /** What the lane to go next offers, among those that offer anything. */
+  /** The offer of the lane whose turn it is, among the lanes that offer anything. */
   pick<Offer>(offerOf: (lane: Priority) => Offer | undefined): Offer | undefined {
     let best: Priority | undefined;
     let found: Offer | undefined;

@@ -1,9 +1,9 @@
-/** What a finished run teaches about how long its tasks take. */
+/** The durations of a finished run's tasks, for the estimates of later runs. */
 import type { Lesson } from "../domain/history.ts";
 import { isTaken } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
 
-/** A larger run teaches about its first tasks only: writing down more would make its last moment long. */
+/** Of a larger run only the first tasks are recorded: writing more would make its last commit long. */
 const LESSONS_MAX = 20_000;
 
 export function lessonsOf(run: Run): readonly Lesson[] {

@@ -1,4 +1,4 @@
-/** Who may touch which files now. Two tasks that would step on each other are never out at the same time. */
+/** Which task may touch which files now. Two tasks that touch the same files in conflicting ways never run at the same time. */
 import { below, overlaps } from "../domain/paths.ts";
 import type { Run } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
@@ -30,7 +30,7 @@ export class Locks {
     this.#held.delete(task);
   }
 
-  /** What would stand in the way of this task once the other has its files. */
+  /** What would stand in the way of this task if the other task held its files. */
   between(run: Run, task: Task, otherRun: Run, other: Task): Hazard | undefined {
     if (!touchesFiles(task) || !touchesFiles(other)) return undefined;
     return between(claimOf(run, task), claimOf(otherRun, other));

@@ -52,7 +52,7 @@ describe("the policy", () => {
   });
 
   test("auto is plain when they were far off", async () => {
-    // So different that there is something left of their differences when they have been shrunk.
+    // So different that some difference is left after shrinking.
     const tiny = [1, 2, 3, 4].map((at) => task(`tiny${at}`, { needs: ["report"], estimate: millis(1) }));
     expect(await first({ policy: "auto" }, off(0.9), [...PLAN, ...tiny])).toContain("prepare");
     expect(await first({ policy: "auto" }, off(1.1), [...PLAN, ...tiny])).toEqual(["one", "two"]);
@@ -125,7 +125,7 @@ describe("an outlook", () => {
     expect(outlookOf({ run, forward, costs }, floor.dispatcher, floor.now).costs[0]).toBe(2_000);
   });
 
-  test("leaves out what waits for a person, what nobody can do, and what comes after either", () => {
+  test("leaves out tasks that wait for a person, tasks that no worker can do, and all tasks after either", () => {
     const floor = new Floor({ workers: 1 });
     const run = floor.submit([
       task("gated", { gate: "Really?" }),

@@ -11,8 +11,8 @@ import { rollout } from "./rollout.ts";
 import { fits, freeAt, type Pot } from "./room.ts";
 
 /**
- * `plain`: the order a run begins with. `rollout`: several orders are tried out first, and the best one is taken. `auto`: that
- * where earlier runs have shown how far the estimates can be trusted, and tasks are long enough for a thought.
+ * `plain`: the order a run begins with. `rollout`: several orders are tried out first, and the best one is taken. `auto`: `rollout`
+ * where earlier runs have shown how far the estimates can be trusted, and tasks are long enough to make a search worth its time.
  */
 export const POLICIES = ["plain", "rollout", "auto"] as const;
 export type Policy = (typeof POLICIES)[number];
@@ -21,12 +21,12 @@ export type Policy = (typeof POLICIES)[number];
 const TASKS_MAX = 300;
 /** Orders that are tried for one decision. More than this brings little. */
 const PLAYS = 20;
-/** What one decision may cost at the most. The clock of a simulation stands still meanwhile, so there it never ends a search. */
+/** The most time that one decision may take. The clock of a simulation stands still meanwhile, so there it never ends a search. */
 const DECISION_MS = 5;
 /** `auto` asks for this many observations of how far estimates were off, and that they were not further off than this (σ of ln). */
 const ERROR_COUNT_MIN = 20;
 const ERROR_MAX = 1;
-/** `auto` does not think about tasks that are over before it has thought. */
+/** `auto` does not search for tasks that are shorter than the search. */
 const TASK_MS_MIN = 500;
 
 export interface LookAheadDeps {
@@ -37,7 +37,7 @@ export interface LookAheadDeps {
 
 export class LookAhead {
   readonly #deps: LookAheadDeps;
-  /** The run that is looked at, and what of it does not change. */
+  /** The run that is looked at, with the parts of it that do not change. */
   #prospect: Prospect | undefined;
   #decisions = 0;
 
@@ -45,11 +45,11 @@ export class LookAhead {
     this.#deps = deps;
   }
 
-  /** Finds a better order for what waits, if there is a choice to be made. To be called before each round of dispatches. */
+  /** Looks for a better order of the waiting tasks, if there is a choice. To be called before each round of dispatches. */
   consider(now: Instant): void {
     const { dispatcher, policy } = this.#deps;
     if (policy === "plain" || dispatcher.idle === 0) return;
-    // Where several runs share, fairness says who goes next, and no run can know what it will be given.
+    // Where several runs share, fairness decides which goes next, and no run can know what it will be given.
     const run = dispatcher.soleRun;
     if (run === undefined || remaining(run) > TASKS_MAX || run.counts.ready < 2) return;
     const prospect = this.#prospectOf(run);
@@ -69,7 +69,7 @@ export class LookAhead {
     dispatcher.rerank(run, ranks);
   }
 
-  /** Nothing when its estimates are not worth a thought. */
+  /** Nothing when the run's estimates do not justify a search. */
   #prospectOf(run: Run): Prospect | undefined {
     if (this.#prospect?.run === run) return this.#prospect;
     const estimates = this.#deps.dispatcher.estimates(run);
@@ -87,7 +87,7 @@ function isWorthIt(policy: Policy, { known, costs, error }: Estimates): boolean 
   return isTried && mean >= TASK_MS_MIN;
 }
 
-/** Whether something can go, and not everything can: else there is nothing to choose. */
+/** Whether some waiting task fits, and not all of them do: else there is no choice. */
 function isContested(waiting: Iterable<Candidate>, idle: number, now: Instant): boolean {
   const asked = new Map<Pot, number>();
   let count = 0;

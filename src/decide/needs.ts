@@ -1,4 +1,4 @@
-/** What a blocked task waits for: the tasks before it, and what all of those wait for in the end. */
+/** What a blocked task waits for: the tasks before it, and the tasks at the far end of those chains. */
 import type { TaskNo } from "../domain/graph.ts";
 import { isGateClosed, isMet } from "../domain/needs.ts";
 import { type Run, taskOf } from "../domain/run.ts";
@@ -17,7 +17,7 @@ export function unmetNeeds(run: Run, task: Task): readonly TaskNo[] {
   return unmet;
 }
 
-/** All tasks before this one that wait for no other: whatever moves, moves there first. */
+/** All tasks before this one with no unmet need of their own: progress has to begin with them. */
 export function rootsOf(run: Run, task: Task): readonly TaskNo[] {
   const roots: TaskNo[] = [];
   const seen = new Set<TaskNo>([task.no]);

@@ -46,12 +46,12 @@ describe("a task goes to", () => {
     expect(placed(other)).toEqual(["unrelated small"]);
   });
 
-  test("anybody but who lost it, even on another node, and to them when nobody else is there", () => {
+  test("any worker but its last one, even on another node, and to that one when no other is there", () => {
     const floor = several(node("near", 1, {}), node("far", 2, {}));
     const run = floor.submit([task("a")]);
     const lose = () => {
       const [held] = floor.held();
-      if (held === undefined) throw new Error("nobody holds it");
+      if (held === undefined) throw new Error("no worker holds it");
       floor.happen(run, held.task, { kind: "expired", worker: held.worker as never, notBefore: floor.now });
     };
     expect(placed(floor)).toEqual(["a near"]);

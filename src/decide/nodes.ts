@@ -10,7 +10,7 @@ export interface NodeSpec {
   readonly workers: readonly WorkerId[];
   readonly capacity: Amounts;
   readonly capabilities: readonly string[];
-  /** Workers come and go, each with capabilities of its own: every task has a place here, and who may take it is asked elsewhere. */
+  /** Workers come and go, each with capabilities of its own: every task fits such a node, and the roster says which worker may take it. */
   readonly open?: boolean;
 }
 
@@ -56,7 +56,7 @@ export class Node {
     this.slots.free += free;
   }
 
-  /** A worker is gone. What it has stays out until it is known to be lost. */
+  /** A worker is gone. Its tasks stay held until they are known to be lost. */
   dismiss(worker: WorkerId): void {
     if (!this.#workers.delete(worker)) return;
     const { slots, free, load } = this.#seatOf(worker);
@@ -71,7 +71,7 @@ export class Node {
     return (this.#seats.get(worker)?.free ?? 0) > 0;
   }
 
-  /** The worker that would get the next task; another one than `avoided` if there is any. */
+  /** The worker that would get the next task; another worker than `avoided` if there is one. */
   next(avoided: WorkerId | undefined): WorkerId | undefined {
     const last = this.#idle.at(-1);
     if (last !== avoided || avoided === undefined) return last;
@@ -95,7 +95,7 @@ export class Node {
     const seat = this.#seats.get(worker);
     if (seat === undefined) return;
     seat.load = Math.max(0, seat.load - 1);
-    // Who has more than it has slots, since it came back with fewer, does not get the next one for each that it ends.
+    // A worker that came back with fewer slots may hold more tasks than it has slots: then the end of one does not free a slot.
     if (seat.load + seat.free < seat.slots) {
       seat.free++;
       this.slots.free++;
@@ -103,7 +103,7 @@ export class Node {
     } else if (seat.slots === 0 && seat.load === 0) this.#seats.delete(worker);
   }
 
-  /** Somebody may have work from here without being known here: those have no slot. */
+  /** A worker may hold tasks of this node without being known to it, and has no slot then. */
   #seatOf(worker: WorkerId): Seat {
     let seat = this.#seats.get(worker);
     if (seat === undefined) {
@@ -114,33 +114,33 @@ export class Node {
   }
 }
 
-/** What a worker does at once. */
+/** How much a worker does at once. */
 interface Seat {
-  /** None for one who has gone and has still something to bring back. */
+  /** Zero for a worker that has left and still holds tasks. */
   readonly slots: number;
-  /** How often it stands among the idle. */
+  /** How many of its slots are idle. */
   free: number;
-  /** How many tasks it has: more than slots only while several runs are taken up again one after the other. */
+  /** How many tasks it holds: more than slots only while several runs are taken up again one after the other. */
   load: number;
 }
 
-/** Something a task could be given to, and what it would take there. */
+/** A node that could take the task, and what the task would take there. */
 export interface Spot {
   readonly node: Node;
   readonly draws: readonly Draw[];
 }
 
-/** What speaks for one node or another. */
+/** What makes one node better than another. */
 export interface Preference {
   /** How much of what the task needs was made there. */
   readonly affinity: (node: Node) => number;
-  /** Who lost the task's last lease: anybody else is better. */
+  /** The worker that lost the task's last lease: any other worker is better. */
   readonly avoided: WorkerId | undefined;
 }
 
 /**
- * The node that is left with the least when the task has taken its part, so that the large ones keep room for large tasks; before
- * that, the one where most of what the task needs was made; before that, one where somebody else is free than who lost it.
+ * The node that is left with the least when the task has taken its part, so that the large ones keep room for large tasks. Before
+ * that criterion: the node where most of what the task needs was made. First of all: a node where another worker is free than the one to avoid.
  */
 export function bestSpot(spots: readonly Spot[], { affinity, avoided }: Preference, now: Instant): Spot | undefined {
   let best: { readonly spot: Spot; readonly merits: readonly number[] } | undefined;

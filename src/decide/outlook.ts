@@ -9,13 +9,13 @@ import { demandsOf } from "./demands.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Course } from "./rollout-play.ts";
 
-/** What runs now comes first; the others follow, each after everything it waits for. */
+/** Running tasks come first; the others follow, each after all tasks it waits for. */
 export interface Outlook extends Course {
   /** The numbers of the tasks in their run. */
   readonly numbers: Int32Array;
 }
 
-/** What must be known of a run besides the dispatcher's own books. */
+/** What look-ahead must know of a run beside the dispatcher's records. */
 export interface Prospect {
   readonly run: Run;
   /** All its tasks, each after everything it waits for. */
@@ -24,10 +24,10 @@ export interface Prospect {
   readonly costs: Float64Array;
 }
 
-/** A task that has taken longer than was believed is believed to take this share of its time so far again. */
+/** A task that has taken longer than was expected is expected to take this share of its time so far again. */
 const OVERDUE_SHARE = 0.2;
 
-/** Left out is what waits for a person, and everything behind it. */
+/** Tasks that wait for a person, and all tasks behind them, are left out. */
 export function outlookOf({ run, forward, costs }: Prospect, dispatcher: Dispatcher, now: Instant): Outlook {
   const tasks = tasksAhead(run, forward, dispatcher);
   const size = tasks.length;
@@ -96,7 +96,7 @@ function remaining({ status }: Task, cost: number, now: Instant): number {
   return cost > spent ? cost - spent : spent * OVERDUE_SHARE;
 }
 
-/** Whoever waits for a task comes after it, so from the last to the first every tail is known when it is asked for. */
+/** A task comes after the tasks it waits for, so from the last to the first every tail is known when it is needed. */
 function tailsOf(costs: Float64Array, starts: Int32Array, dependents: Int32Array): Float64Array {
   const tails = costs.slice();
   for (let task = costs.length - 1; task >= 0; task--) {

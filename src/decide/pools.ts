@@ -1,6 +1,6 @@
 /**
- * Every pool has a dispatcher of its own: what one pool does says nothing about whose turn it is in another. Files, services and what
- * plans declare for themselves they share. This machine's own processes are the pool `local`; all others are pools of sessions.
+ * Every pool has a dispatcher of its own: what one pool does says nothing about whose turn it is in another. Pools share files, services and
+ * the resources that plans declare. This machine's own processes are the pool `local`; all others are pools of sessions.
  */
 import type { History } from "../domain/history.ts";
 import type { WorkerId } from "../domain/ids.ts";
@@ -23,7 +23,7 @@ export class Pools {
   readonly #world: Pick<World, "run" | "runs" | "pauses">;
   readonly #options: DispatcherOptions;
   readonly #commons = new Commons();
-  /** Of every pool that anybody has work for or is in. */
+  /** Of every pool that has a session or a task. */
   readonly #lines = new Map<string, Dispatcher>();
   /** The pools of each run. */
   readonly #linesOf = new Map<RunNo, ReadonlyMap<string, Dispatcher>>();
@@ -43,7 +43,7 @@ export class Pools {
     this.#commons.waits = this.#waits;
   }
 
-  /** The dispatcher of a pool. Nobody has to have spoken of it before. */
+  /** The dispatcher of a pool. The pool need not have been named before. */
   line(pool: string): Dispatcher {
     return this.#lines.get(pool) ?? this.#newLine(pool);
   }
@@ -52,7 +52,7 @@ export class Pools {
     return this.line(poolOf(spec));
   }
 
-  /** Whether anything is ready that a session would have to come for. */
+  /** Whether a task is ready that only a session can do. */
   get hasForSessions(): boolean {
     for (const [, line] of this.sessionPools()) if (line.ready.size > 0) return true;
     return false;
@@ -101,7 +101,7 @@ export class Pools {
     if (this.#commons.keys.follow(run, task)) this.#wakeBehind(task, cause.at);
     const { reads, writes } = task.spec;
     if (reads.length + writes.length === 0 || !isHeld(from) || isHeld(to)) return;
-    // In any other pool somebody may wait for the files.
+    // In any other pool a task may wait for the files.
     for (const [name, line] of this.#lines) if (name !== pool) line.ready.wakeBehind(task, cause.at);
   }
 
@@ -133,7 +133,7 @@ export class Pools {
     this.#closeIfIdle(pool, line);
   }
 
-  /** What is on hold has changed. Gives the runs that this may concern. */
+  /** What is on hold has changed. Gives the runs that may be affected. */
   review(now: Instant): Iterable<Run> {
     const { runs } = this.#world;
     const changed = this.#commons.pauses.set(this.#world.pauses, (no) => runs.get(no));
@@ -154,7 +154,7 @@ export class Pools {
     return this.#ofLines((line) => line.age(now));
   }
 
-  /** What was noticed, and who has to wait for what, since the last time. */
+  /** What was noticed, and which task has to wait for what, since the last call. */
   takeNotices(now: Instant): readonly Notice[] {
     return [...this.#ofLines((line) => line.takeNotices()), ...this.#waits.take(now)];
   }
@@ -163,7 +163,7 @@ export class Pools {
     for (const line of this.#lines.values()) yield* line.held();
   }
 
-  /** How many are out. */
+  /** How many tasks are held. */
   get out(): number {
     let out = 0;
     for (const line of this.#lines.values()) out += line.out;
@@ -191,14 +191,14 @@ export class Pools {
     return all;
   }
 
-  /** The dispatcher of a pool that there is from now on. */
+  /** The dispatcher of a pool that exists from now on. */
   #open(pool: string): Dispatcher {
     const line = this.line(pool);
     this.#lines.set(pool, line);
     return line;
   }
 
-  /** A pool in which nobody is and for which nobody has work is forgotten: names of pools may come and go for years. */
+  /** A pool without sessions and without tasks is forgotten: names of pools may come and go for years. */
   #closeIfIdle(pool: string, line: Dispatcher): void {
     if (line.roster?.size === 0 && line.isUnused) this.#lines.delete(pool);
   }

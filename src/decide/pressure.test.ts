@@ -87,7 +87,7 @@ describe("under pressure", () => {
     const floor = floorIn(mode);
     expect(floor.round()).toHaveLength(count);
     const seen = new Set<string>();
-    // As long as something is left that need not wait.
+    // As long as a task is left that need not wait.
     const total = lanes.length * 4;
     for (let given = floor.held().length; ; given++) {
       for (const { task: each } of floor.held()) seen.add(each.spec.priority);

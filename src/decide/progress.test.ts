@@ -1,4 +1,4 @@
-/** Everything that can be done is done in the end, whatever the order: nobody starves, and nothing is kept for ever. */
+/** Everything that can be done is done in the end, whatever the order: no task starves, and nothing is kept for ever. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
@@ -101,7 +101,7 @@ describe("who has waited for longer than patience", () => {
     expect(floor.noticed).toEqual(["low0: aged_boost"]);
   });
 
-  test("stays where it is when nobody more urgent is before it: there is only much to do", () => {
+  test("stays where it is when no more urgent task is before it: there is only much to do", () => {
     const floor = new Floor({ patience: { dispatches: 1, wait: millis(0) } });
     floor.submit(Array.from({ length: 50 }, (_, at) => task(`t${at}`)));
     work(floor, 50);

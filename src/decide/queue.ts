@@ -1,4 +1,4 @@
-/** The ready tasks of one run, so ordered that the best one that fits is found without looking at the others. */
+/** The ready tasks of one run, so ordered that the best task that fits is found without looking at the others. */
 import type { TaskNo } from "../domain/graph.ts";
 import type { Run } from "../domain/run.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
@@ -7,13 +7,13 @@ import type { Instant, Millis } from "../domain/time.ts";
 import { Heap } from "../std/heap.ts";
 import type { Shape } from "./shapes.ts";
 
-/** A moment, on the clock and in tasks given out. */
+/** A moment, by the clock and by the number of tasks given out. */
 export interface Mark {
   readonly at: Instant;
   readonly given: number;
 }
 
-/** How long somebody was on hold while they waited, and since when they are again. */
+/** How long the task was on hold during its wait, and since when it is on hold again. */
 export interface Hold {
   readonly for: Millis;
   readonly since: Instant | undefined;
@@ -23,24 +23,24 @@ export interface Hold {
 export interface Candidate {
   readonly run: Run;
   readonly task: Task;
-  /** The task's: many are compared by it. */
+  /** The task's number: many candidates are compared by it. */
   readonly no: TaskNo;
   readonly status: Ready;
   readonly shape: Shape;
   readonly lane: Priority;
   rank: number;
   place: number;
-  /** When it came into its lane, its back-off over. */
+  /** When it entered its lane, after its back-off. */
   entered: Mark;
   /** When it was first passed over: it was its turn, and it did not fit. */
   passedSince: Mark | undefined;
-  /** Nothing for those who never were. */
+  /** Absent for a task that never was on hold. */
   hold: Hold | undefined;
-  /** It waits for its turn, or is kept from it, or somebody has it. Told here: it is asked of everybody, again and again. */
+  /** It waits for its turn, is withheld, or has left. Kept here because it is read for every task, again and again. */
   standing: "waits" | "aside" | "gone";
 }
 
-/** Who may go, and who would have gone before and does not fit. */
+/** The task that may go, and the task that would have gone before it and does not fit. */
 export interface Choice {
   readonly best: Candidate | undefined;
   readonly passed: Candidate | undefined;
@@ -49,10 +49,10 @@ export interface Choice {
 /** Longest way to go first, then the order of the plan. */
 const goesFirst = (a: Candidate, b: Candidate): boolean => (a.rank !== b.rank ? a.rank > b.rank : a.no < b.no);
 
-/** Three levels of a heap. */
+/** The size of three levels of a heap. */
 const NEAR_TOP = 7;
 
-/** Those of one shape. It stands here too, so that going through them makes no pairs: that is done for every task that is given out. */
+/** The tasks of one shape. The shape stands here too, so that iterating makes no pairs: this is done for every task that is given out. */
 interface Alike {
   readonly shape: Shape;
   readonly heap: Heap<Candidate>;
@@ -89,9 +89,9 @@ export class RunQueue {
   }
 
   /**
-   * The first of the lane among those that fit, and the first of all when that is another one: it is passed over. Tasks of one
-   * shape ask for the same things, so if the first of them does not fit, the others are not asked. Whether one `passes` is its own
-   * affair. What is not `seen` is as if it were not there.
+   * The first task of the lane that fits, and the first task of all if that is another one: it is passed over. Tasks of one shape ask for
+   * the same things, so if the first of them does not fit, the others are not asked. `passes` is asked of each task. Shapes that are not
+   * `seen` are treated as absent.
    */
   best(
     lane: Priority,
@@ -115,7 +115,7 @@ export class RunQueue {
     return { best, passed: isFirst ? passed : undefined };
   }
 
-  /** Who goes first of all, were there room for everybody: the first of the most urgent lane. */
+  /** The task that would go first if all of them fitted: the first of the most urgent lane. */
   get first(): Candidate | undefined {
     let first: Candidate | undefined;
     for (const lane of PRIORITIES) {
@@ -128,7 +128,7 @@ export class RunQueue {
     return undefined;
   }
 
-  /** As `first`, without those who are out. Not looked for far below the top: who asks is content with a guess. */
+  /** As `first`, without the tasks that `isOut` names. Looks only near the top of each heap: a guess is enough for the caller. */
   firstBut(isOut: (task: Task) => boolean): Candidate | undefined {
     for (const lane of PRIORITIES) {
       let first: Candidate | undefined;
@@ -144,7 +144,7 @@ export class RunQueue {
     return undefined;
   }
 
-  /** Whether anything of a shape waits that is seen. Looks at shapes only, of which there are few. */
+  /** Whether a task of a seen shape waits. Looks at shapes only, of which there are few. */
   has(seen: (shape: Shape) => boolean): boolean {
     for (const lane of PRIORITIES) for (const shape of this.#lanes[lane].keys()) if (seen(shape)) return true;
     return false;

@@ -14,7 +14,7 @@ const planCosts = (specs: readonly TaskSpec[]): Float64Array =>
 const ranksOf = (specs: readonly TaskSpec[]): number[] => [...upwardRanks(buildGraph(specs), planCosts(specs))];
 
 describe("ranks", () => {
-  test("count hops when nobody knows how long anything takes", () => {
+  test("count hops when no duration is known", () => {
     expect(ranksOf([task("a"), task("b", { needs: ["a"] }), task("c", { after: ["b"] }), task("d")])).toEqual([
       3, 2, 1, 1,
     ]);
@@ -29,7 +29,7 @@ describe("ranks", () => {
     expect(ranksOf(specs)).toEqual([10_000, 2_000, 9_000]);
   });
 
-  test("are the longest path, as somebody who tried every path would find it", async () => {
+  test("are the longest path that trying every path finds", async () => {
     const graphs = fc.array(fc.record({ needs: fc.array(fc.nat(), { maxLength: 3 }), cost: fc.nat(50) }), {
       maxLength: 12,
       size: "max",

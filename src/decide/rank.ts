@@ -1,4 +1,4 @@
-/** How long the longest path from each task to the end is: those with the most still before them go first. */
+/** How long the longest path from each task to the end is: tasks with the longest path go first. */
 import type { Graph, TaskNo } from "../domain/graph.ts";
 import { taskNo } from "../domain/graph.ts";
 

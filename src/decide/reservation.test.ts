@@ -14,7 +14,7 @@ const waitOf = (floor: Floor, id: string) => {
 };
 
 describe("a task that was passed over for too long", () => {
-  /** Four cores, small tasks on all of them, and a big one that would never see all four free. */
+  /** Four cores, small tasks on all of them, and a big task that would never see all four free. */
   function crowd(estimated: boolean, patience = HASTE): Floor {
     const floor = new Floor({ workers: 9, capacity: { cpu: 4 }, patience });
     const lasting = (count: number) => (estimated ? { estimate: seconds(count) } : {});
@@ -31,7 +31,7 @@ describe("a task that was passed over for too long", () => {
   test("has what it is short of kept for it, and starts when the last of those before it is done", () => {
     const floor = crowd(false);
     expect(floor.round()).toEqual(["first", "s0", "s1"]);
-    // From here on it is the big one's turn, and nobody takes a core any more.
+    // From here on it is the big task's turn, and no other task takes a core any more.
     expect(floor.finish("s0")).toEqual([]);
     expect(waitOf(floor, "s3")).toMatchObject({
       reason: "resources",
@@ -43,14 +43,14 @@ describe("a task that was passed over for too long", () => {
     expect(floor.finish("big")).toHaveLength(4);
   });
 
-  test("is passed by those who are back in time, and by nobody else", () => {
+  test("is passed by tasks that end in time, and by no others", () => {
     const floor = crowd(true);
     expect(floor.round()).toEqual(["first", "s0", "s1"]);
     // `first` ends after 30 s: a task of 10 s that is started by 20 s is back by then.
     floor.pass(20_000);
     expect(floor.finish("s0")).toEqual(["s2"]);
     floor.pass(1);
-    // The one of a second is the only one that still is, although it is far from the first in line.
+    // Only the task of one second still is, although it is far from the first in line.
     expect(floor.finish("s1")).toEqual(["s9"]);
     expect(floor.finish("s9")).toEqual([]);
   });
@@ -65,7 +65,7 @@ describe("a task that was passed over for too long", () => {
     }
   });
 
-  test("keeps files as well, against those who would always be in them", () => {
+  test("keeps files as well, against tasks that would always use them", () => {
     const floor = new Floor({ workers: 2, patience: HASTE });
     floor.submit([
       task("all", { writes: ["src/"], estimate: seconds(9) }),
@@ -113,7 +113,7 @@ describe("a task that was passed over for too long", () => {
     for (const id of ["r0", "r1", "r2"]) floor.finish(id);
     expect(floor.dispatcher.reservation.current(floor.now)?.task.spec.id).toBe("all");
     expect(floor.dispatcher.idle).toBe(1);
-    // The service fails: from now on its task keeps nothing, and who stood behind it need not wait for its end.
+    // The service fails: from now on its task keeps nothing, and the tasks that stood behind it need not wait for its end.
     const failing = floor.submit(Array.from({ length: 5 }, (_, at) => task(`f${at}`, { provider: "api" })));
     for (const each of failing.tasks) {
       expect(floor.round()).toEqual([each.spec.id]);
@@ -151,7 +151,7 @@ test("a reserved task starts no later than if nothing had been let past it", asy
       ]);
       const big = run.tasks[0];
       const ends = new Map<string, number>();
-      /** When the big one could start if nobody else were let in, as of the moment its reservation was made. */
+      /** When the big task could start if no other task were let in, as of the moment its reservation was made. */
       let promised: number | undefined;
       const settle = (): void => {
         const before = floor.dispatcher.reservation.current(floor.now)?.task;

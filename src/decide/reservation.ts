@@ -1,13 +1,13 @@
 /**
- * A task that was passed over for too long gets a reservation: from then on others may go before it only if that does not make it
- * wait longer. So the big never starve, and what is free meanwhile is still used.
+ * A task that was passed over for too long gets a reservation: from then on another task may go before it only if that does not make it
+ * wait longer. So big tasks never starve, and free room is still used meanwhile.
  */
 import { type Instant, instant } from "../domain/time.ts";
 import type { Spot } from "./nodes.ts";
 import type { Candidate } from "./queue.ts";
 import { type Draw, freeAt, type Pot, refilledAt } from "./room.ts";
 
-/** A task that is out, when it should be back, and what it brings back then. */
+/** A held task: when it should end, and what it gives back then. */
 export interface Out {
   readonly until: Instant;
   readonly draws: readonly Draw[];
@@ -43,13 +43,13 @@ function shadowOn({ node, draws }: Spot, own: readonly Draw[], out: readonly Out
   let back = 0;
   while (!fits()) {
     const next = out[back++];
-    // Nobody knows when there will be enough: nothing more is taken of what it is short of.
+    // It is not known when there will be enough: no other task takes of what the reserved one lacks.
     if (next === undefined || next.until === NEVER) return { at: NEVER, spare: spareNow(asked, now) };
     bringBack(free, next);
   }
   const filled = refilledAt(rates, now) ?? now;
   const at = instant(Math.max(now, filled, out[back - 1]?.until ?? now));
-  // Whoever else is back by then brings more than the task asks for.
+  // Every other task that ends by then gives back more than the reserved task asks for.
   for (; (out[back]?.until ?? NEVER) <= at; back++) bringBack(free, out[back] as Out);
   return { at, spare: spare(at) };
 }
@@ -64,7 +64,7 @@ function bringBack(free: Map<Pot, number>, { draws }: Out): void {
   }
 }
 
-/** Of what it would take, that which the reserved task would then have to wait for. What a rate has given does not come back. */
+/** The part of a request that the reserved task would then have to wait for. What was taken of a rate does not come back. */
 export function inTheWay(draws: readonly Draw[], until: Instant, { at, spare }: Shadow): readonly Draw[] {
   return draws.filter(({ pot, amount }) => {
     const left = spare.get(pot);
@@ -73,6 +73,6 @@ export function inTheWay(draws: readonly Draw[], until: Instant, { at, spare }: 
   });
 }
 
-/** Whether something may go before the reserved one: it is back in time, or takes only what would be left over. */
+/** Whether a task may go before the reserved one: it ends in time, or takes only what would be left over. */
 export const mayPass = (draws: readonly Draw[], until: Instant, shadow: Shadow): boolean =>
   inTheWay(draws, until, shadow).length === 0;

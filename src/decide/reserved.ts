@@ -17,23 +17,23 @@ export interface ReservedDeps {
   readonly locks: Pick<Locks, "conflict" | "between">;
   readonly given: Pick<Tally, "all">;
   readonly patience: Patience;
-  /** Whether the task waits for a service, or for better times: then nothing is kept from others for it. */
+  /** Whether the task waits for a service, or for less pressure: then nothing is kept from other tasks for it. */
   readonly isHeldBack: (candidate: Candidate, now: Instant) => boolean;
-  /** When a task that went then would be back. */
+  /** When a task that started then would end. */
   readonly until: (run: Run, task: Task, since: Instant) => Instant;
 }
 
 export class Reserved {
   readonly #deps: ReservedDeps;
   #candidate: Candidate | undefined;
-  /** Whom it is kept for from the next choice on: the one that is being made goes by what was so when it began. */
+  /** The task to keep room for from the next choice on: the current choice goes by the state at its beginning. */
   #proposed: Candidate | undefined;
 
   constructor(deps: ReservedDeps) {
     this.#deps = deps;
   }
 
-  /** Whom everybody else may not delay, if anybody. */
+  /** The task that no other task may delay, if there is one. */
   current(now: Instant): Candidate | undefined {
     const { isHeldBack } = this.#deps;
     return this.#candidate === undefined || isHeldBack(this.#candidate, now) ? undefined : this.#candidate;
@@ -43,19 +43,19 @@ export class Reserved {
     return this.#candidate === candidate;
   }
 
-  /** Nobody's any more. Gives the task it was kept for. */
+  /** Ends the reservation. Gives the task it was for. */
   drop(): Task | undefined {
     const task = this.#candidate?.task;
     this.#candidate = undefined;
     return task;
   }
 
-  /** Gives up a reservation that has become of no use, and says whose it was. */
+  /** Ends a reservation that has become useless, and gives the task it was for. */
   dropIdle(now: Instant): Task | undefined {
     return this.current(now) === undefined ? this.drop() : undefined;
   }
 
-  /** Its turn came and it did not fit. Past all patience it is not to be delayed any more. */
+  /** It was the task's turn and it did not fit. When its patience is used up, no other task may delay it any more. */
   passOver(passed: Candidate, now: Instant): void {
     const { isHeldBack, given, patience } = this.#deps;
     if (isHeldBack(passed, now)) return;
@@ -64,12 +64,12 @@ export class Reserved {
     if (isOverdue(passed.passedSince, mark, patience)) this.#proposed ??= passed;
   }
 
-  /** Its run is owed so much that it is not to be delayed any more by those of its lane and below. */
+  /** The run is owed so much that tasks of its lane and below may not delay this task any more. */
   keepFor(candidate: Candidate): void {
     this.#proposed ??= candidate;
   }
 
-  /** The task stands elsewhere now, and nothing else about it has changed. */
+  /** The task stands in another place now, and nothing else about it has changed. */
   takeOver(candidate: Candidate): void {
     this.#candidate = candidate;
   }
@@ -96,13 +96,13 @@ export class Reserved {
     if (reserved === undefined || locks.conflict(reserved.run, reserved.task) !== undefined) return undefined;
     const out = Array.from(site.held(), ({ run, task, shape, spot, since }) => {
       const back = until(run, task, since);
-      // Who is late is taken to be as late again: any moment now at first, and less and less so.
+      // A task that is late is expected to be late by as much again: its end is near at first, and further away the later it is.
       return { until: back > now ? back : instant(now + (now - back)), draws: wholeDraw(shape, spot) };
     });
     return shadowOf(reserved, out, now);
   }
 
-  /** Where the candidate could go now without making the reserved one wait. */
+  /** Where the candidate could start now without making the reserved task wait. */
   spotsFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): readonly Spot[] {
     const { run, task, shape, lane } = candidate;
     if (shadow === undefined || this.is(candidate) || !this.binds(lane, now)) return shape.spots;
@@ -110,7 +110,7 @@ export class Reserved {
     return shape.spots.filter((spot) => canTake(spot, now) && mayPass(wholeDraw(shape, spot), until, shadow));
   }
 
-  /** The files of the reserved task that another would get in the way of. */
+  /** The files of the reserved task that the given task would conflict with. */
   hazard(run: Run, task: Task, now: Instant): Hazard | undefined {
     const reserved = this.current(now);
     if (reserved === undefined || reserved.task === task || !this.binds(laneOf(task), now)) return undefined;

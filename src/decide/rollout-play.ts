@@ -1,4 +1,4 @@
-/** Plays what is left of a run through in one order: whatever fits is begun, in that order, whenever something has ended. */
+/** Plays the rest of a run through in one order: whenever a task has ended, every task that fits begins, in that order. */
 import type { Demands } from "./demands.ts";
 
 /** What is played through: flat arrays by task, so that a play costs microseconds. */
@@ -8,11 +8,11 @@ export interface Course extends Demands {
   readonly running: number;
   /** How long each is believed to take from now on, in milliseconds. */
   readonly costs: Float64Array;
-  /** The longest way from the beginning of each to the end. */
+  /** The longest path from the beginning of each task to the end. */
   readonly tails: Float64Array;
-  /** How many of the others each still waits for. */
+  /** How many other tasks each still waits for. */
   readonly unmet: Int32Array;
-  /** Who waits for a task: `dependents` from `starts[task]` up to `starts[task + 1]`. */
+  /** Which tasks wait for a task: `dependents` from `starts[task]` up to `starts[task + 1]`. */
   readonly starts: Int32Array;
   readonly dependents: Int32Array;
 }
@@ -24,7 +24,7 @@ export interface Order {
   readonly places: Int32Array;
 }
 
-/** The higher rank first; among equals the one that comes first in the course. */
+/** The higher rank first; among equals the task that comes first in the course. */
 export function orderBy(ranks: Float64Array): Order {
   const tasks = new Int32Array(ranks.length);
   for (let task = 0; task < tasks.length; task++) tasks[task] = task;
@@ -45,7 +45,7 @@ export class Player {
   readonly #out: Ends;
   /** The least that any task asks for of each kind: with less than that free, nothing fits. */
   readonly #least: Float64Array;
-  /** When each task ended in the last play, if that was not given up. */
+  /** When each task ended in the last play, if that play was not given up. */
   readonly ends: Float64Array;
 
   constructor(course: Course) {
@@ -59,7 +59,7 @@ export class Player {
     this.ends = new Float64Array(size);
   }
 
-  /** How long everything takes in this order. Infinity as soon as it is clear that this is not less than `bound`. */
+  /** How long everything takes in this order. Infinity as soon as it is clear that it is not less than `bound`. */
   play(order: Order, bound: number): number {
     this.#begin(order);
     for (let now = 0; ; ) {
@@ -67,7 +67,7 @@ export class Player {
       if (this.#out.size === 0) return now;
       now = this.#out.next();
       if (now >= bound) return Number.POSITIVE_INFINITY;
-      // Everything that ends at one moment has ended before anything is begun.
+      // All tasks that end at one moment end before another one begins.
       do this.#end(order, this.#out.pop());
       while (this.#out.size > 0 && this.#out.next() === now);
     }
@@ -86,7 +86,7 @@ export class Player {
     }
   }
 
-  /** Begins what fits. False when something begins so late that the bound cannot be kept. */
+  /** Begins the tasks that fit. False when a task begins so late that the bound cannot be kept. */
   #dispatch({ tasks }: Order, now: number, bound: number): boolean {
     const { kinds, asks, costs, tails } = this.#course;
     const ready = this.#ready;
@@ -94,7 +94,7 @@ export class Player {
     const waiting = this.#waiting;
     let kept = 0;
     let at = 0;
-    // Most of a play is spent here: when something has run out that everybody asks for, the rest need not be looked at.
+    // Most of a play is spent here: when something that every task asks for has run out, the rest need not be looked at.
     for (let hasRoom = this.#hasRoom(); hasRoom && at < waiting; at++) {
       const place = ready[at] as number;
       const task = tasks[place] as number;
@@ -160,7 +160,7 @@ function leastAsked({ size, kinds, asks }: Course): Float64Array {
   return least;
 }
 
-/** What is out, the soonest end first: a heap of numbers, since one of objects would be most of a play's cost. */
+/** The running tasks, the soonest end first: a heap of numbers, since a heap of objects would be most of a play's cost. */
 class Ends {
   readonly #tasks: Int32Array;
   readonly #ends: Float64Array;

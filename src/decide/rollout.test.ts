@@ -43,7 +43,7 @@ function outlook(tasks: readonly Loose[], running = 0): Outlook {
   };
 }
 
-/** When each ends, as somebody would find it by hand, millisecond by millisecond. */
+/** When each task ends, found by hand, millisecond by millisecond. */
 function byHand(
   { size, running, costs, starts, dependents, unmet, free, asks }: Outlook,
   ranks: Float64Array,
@@ -102,7 +102,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 const twenty = { plays: 20, isOver: () => false };
 
 describe("a play", () => {
-  test("comes to the ends that somebody finds by hand", async () => {
+  test("comes to the ends that are found by hand", async () => {
     await always(
       300,
       fc.property(cases, ({ ahead, ranks }) => {

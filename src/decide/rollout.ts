@@ -1,7 +1,7 @@
 /**
- * Tries orders out before one is taken: plays what is left of a run through to its end, as far as anybody can say, once for each of
- * a handful of orders, and keeps the best. Only the order is taken from it. What is dispatched is still whatever fits, so nothing
- * ever waits for a plan that turns out to be wrong.
+ * Tries orders out before one is taken: plays the rest of a run through to its end, as far as durations are known, once for each of
+ * a few orders, and keeps the best. Only the order is taken from it. The dispatcher still gives out whatever fits, so no task ever waits
+ * for a forecast that turns out to be wrong.
  */
 import type { Outlook } from "./outlook.ts";
 import { type Order, orderBy, Player } from "./rollout-play.ts";
@@ -9,23 +9,23 @@ import { type Order, orderBy, Player } from "./rollout-play.ts";
 export interface RolloutBudget {
   /** Orders that are tried. */
   readonly plays: number;
-  /** Asked before each but the first. */
+  /** Asked before each play but the first. */
   readonly isOver: () => boolean;
 }
 
 export interface Found {
-  /** By task of the outlook: the higher goes first. */
+  /** By task of the outlook: the higher rank goes first. */
   readonly ranks: Float64Array;
-  /** How long everything takes then, as far as is believed. */
+  /** How long everything takes then, as far as durations are known. */
   readonly length: number;
 }
 
-/** How far the ranks are shaken, as shares of themselves: a little changes what is nearly equal, more finds other ways. */
+/** How far the ranks are shaken, as shares of themselves: a little reorders what is nearly equal, more finds other orders. */
 const SHAKES = [0.05, 0.1, 0.2, 0.3];
 
 /**
- * The best of: the order that was best so far, the longest remaining path first, and shaken variants of the latter. Shaking the
- * plain rule, and not the best so far, was as good on published instances, and better where estimates are wrong.
+ * The best of three: the best order so far, the longest remaining path first, and shaken variants of the latter. Shaking the longest-path
+ * order, and not the best one so far, was as good on published instances, and better where estimates are wrong.
  */
 export function rollout(outlook: Outlook, incumbent: Float64Array, budget: RolloutBudget, seed: number): Found {
   const player = new Player(outlook);

@@ -30,7 +30,7 @@ test("more may be out than there is, after the machine became smaller; nothing f
   expect(fits(drawn(room, "cpu", 0), NOW)).toBe(false);
 });
 
-test("a pot is made once, and there is none that nobody made", () => {
+test("a pot is made once, and there is none that was not made", () => {
   const room = new Room({ cpu: 2 });
   room.add("cpu", 99);
   expect([...room.pots()]).toEqual([{ name: "cpu", capacity: 2, free: 2, at: 0 }]);

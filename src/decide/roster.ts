@@ -1,16 +1,16 @@
-/** The sessions of a pool, and whether a task is theirs to take. */
+/** The sessions of a pool, and which of them may take a task. */
 import type { WorkerId } from "../domain/ids.ts";
 import type { Session, SessionProfile } from "../domain/session.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 
-/** What of a task decides which sessions may take it. */
+/** The fields of a task that decide which sessions may take it. */
 export type Calling = Pick<TaskSpec, "requires" | "workspace" | "channel" | "session">;
 
-/** Why a session cannot take a task, whatever it is doing at the moment. */
+/** Why a session cannot take a task, whether it is idle or not. */
 export const MISFITS = ["workspace", "channel", "session", "capabilities"] as const;
 export type Misfit = (typeof MISFITS)[number];
 
-/** Nothing when the task is the session's to take. A global task is not for sessions that work somewhere in particular. */
+/** Nothing when the session may take the task. A session with a workspace takes only tasks of that workspace. */
 export function misfitOf(profile: SessionProfile, calling: Calling): Misfit | undefined {
   if (calling.session !== undefined && calling.session !== profile.id) return "session";
   if (calling.workspace !== profile.workspace) return "workspace";
@@ -42,14 +42,14 @@ export class Roster {
     return this.#sessions.values();
   }
 
-  /** Those whose work the task is, busy or not. */
+  /** The sessions that may take the task, busy or not. */
   *suited(calling: Calling): Iterable<Session> {
     for (const session of this.#sessions.values()) {
       if (session.state !== "quarantined" && misfitOf(session.profile, calling) === undefined) yield session;
     }
   }
 
-  /** Capabilities that no session has all of, as far as the best of them lacks them. */
+  /** The required capabilities that the best session lacks. */
   missing(requires: readonly string[]): readonly string[] {
     let least = requires;
     for (const { profile } of this.#sessions.values()) {

@@ -130,7 +130,7 @@ describe("what follows from how an attempt ended", () => {
     expect(ruleOn(EXAMPLES.signal, { on: [75] })).toMatchObject({ kind: "retried" });
   });
 
-  test("the one who asked for a cancellation is named", () => {
+  test("the person who asked for a cancellation is named", () => {
     const asked = { by: "mo", why: "enough" };
     const stopping: StopReason = { kind: "cancelled", asked };
     expect(ruleOn(EXAMPLES.cancelled, { stopping })).toEqual({ kind: "cancelled", asked, outcome: EXAMPLES.cancelled });
@@ -146,7 +146,7 @@ describe("what follows from how an attempt ended", () => {
     });
   });
 
-  test("work that was done before it could be stopped is cancelled all the same, whoever did it", () => {
+  test("work that was done before it could be stopped is cancelled all the same, whichever worker did it", () => {
     expect(ruleOn(success, { stopping: { kind: "cancelled", asked: { by: "mo" } } })).toMatchObject({
       kind: "cancelled",
       asked: { by: "mo" },

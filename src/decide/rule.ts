@@ -1,4 +1,4 @@
-/** What follows from how an attempt ended. Workers report facts; only this rules on them. */
+/** What follows from how an attempt ended. Workers report facts, and only this file decides what they mean. */
 import type { TaskNews } from "../domain/event.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import { EXPIRIES_MAX } from "../domain/lease.ts";
@@ -8,7 +8,7 @@ import { cancellerOf, isHeld, type Task } from "../domain/task.ts";
 import { type Instant, instant, later, type Millis, millis } from "../domain/time.ts";
 import { FAILURE_POLICY } from "./policy.ts";
 
-/** Back-off for what costs no attempt and names no time of its own. */
+/** Back-off after an outcome that costs no attempt and names no time of its own. */
 const FREE_RETRY_DELAY = millis(1_000);
 
 /** The event that settles the attempt. `jitter` is uniform in [0, 1), so that spreading retries is an input and not an effect. */
@@ -23,7 +23,7 @@ export function rule(task: Task, outcome: Outcome, now: Instant, jitter: number)
   switch (policy.again) {
     case "always": {
       const notBefore = later(now, freeDelay(outcome, jitter));
-      // The worker is gone, which is counted as an expired lease is: for ever would be too often.
+      // The worker is gone, which counts as an expired lease: retrying without a limit would be too often.
       if (outcome.kind === "lost" && isHeld(task.status)) {
         return { kind: "expired", worker: task.status.lease.worker, notBefore, outcome };
       }
@@ -53,12 +53,12 @@ export function ruleOnRelease({ status }: Task, why: string): TaskNews {
   return canceller === undefined ? { kind: "released", why } : { kind: "cancelled", asked: canceller };
 }
 
-/** Lost so often in a row that the task itself is taken to be the cause: it waits for a person. */
+/** Its lease was lost so often in a row that the task itself is taken to be the cause: it waits for a person. */
 export const isPoison = ({ status, expiries }: Task): boolean => status.state === "ready" && expiries >= EXPIRIES_MAX;
 
-/** Full jitter: anything from nothing up to the delay that doubles each time, so that those who failed together do not return together. */
+/** Full jitter: any span up to a delay that doubles each time, so that tasks that failed together do not return together. */
 export function backoff(retry: RetryPolicy, failures: number, jitter: number): Millis {
-  // Nothing doubled is nothing, however often: the growth itself may be past all numbers by then.
+  // Zero stays zero however often it doubles: the growth itself may be past all numbers by then.
   const grown = retry.backoff === 0 ? 0 : retry.backoff * retry.factor ** (failures - 1);
   const ceiling = Math.floor(Math.min(retry.max, grown));
   return millis(Math.floor(jitter * (ceiling + 1)));
@@ -74,7 +74,7 @@ function freeDelay(outcome: Failure, jitter: number): Millis {
   return millis(Math.floor(jitter * FREE_RETRY_DELAY));
 }
 
-/** A number in [0, 1) that is the same whenever the same attempt is judged again: no stream to keep in step. */
+/** A number in [0, 1) that is the same whenever the same attempt is judged again, without a stream of random numbers to keep in step. */
 export function jitterOf(seed: number, task: number, attempt: number): number {
   let mixed = (seed ^ Math.imul(task + 1, 0x9e3779b1) ^ Math.imul(attempt + 1, 0x85ebca6b)) | 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);

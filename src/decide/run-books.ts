@@ -36,13 +36,13 @@ export class RunBooks {
     return this.#places.values().map(({ queue }) => queue);
   }
 
-  /** Whether anything waits that somebody who sees these shapes could ever have: cheaper than to look for it in vain. */
+  /** Whether a task waits of a shape that the seeker sees: cheaper than a search in vain. */
   hasFor(sees: (shape: Shape) => boolean): boolean {
     for (const { queue } of this.#places.values()) if (queue.has(sees)) return true;
     return false;
   }
 
-  /** Whether there is no run. */
+  /** Whether the dispatcher has no run. */
   get isUnused(): boolean {
     return this.#places.size === 0;
   }
@@ -51,7 +51,7 @@ export class RunBooks {
     return this.#places.has(run.no);
   }
 
-  /** Whether there is anything that could ever take a task of this shape. */
+  /** Whether there is a node that could ever take a task of this shape. */
   isPossible({ spots, own }: Shape): boolean {
     return spots.length > 0 && own.every(({ pot, amount }) => amount <= pot.capacity);
   }
@@ -84,12 +84,12 @@ export class RunBooks {
     return second === undefined ? first?.run : undefined;
   }
 
-  /** What of the run could go if there were room for it, in no particular order. */
+  /** The tasks of the run that could go if there were room for them, in no particular order. */
   waiting(run: Run): Iterable<Candidate> {
     return this.#places.get(run.no)?.queue.values() ?? [];
   }
 
-  /** When a task that went then would be back; never, as far as anybody knows, when that is not known. */
+  /** When a task that started then would end; never, when its duration is not known. */
   until(run: Run, task: Task, since: Instant): Instant {
     const estimates = this.#places.get(run.no)?.estimates;
     return estimates?.known ? later(since, millis(estimates.costs[task.no] as number)) : NEVER;

@@ -1,4 +1,4 @@
-/** Turns what a task asks for into what it would take, and from where. Tasks that ask for the same share one shape. */
+/** Turns what a task asks for into what it would take, and from where. Tasks that ask for the same things share one shape. */
 import type { Run } from "../domain/run.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import { isWorking, type Status } from "../domain/task.ts";
@@ -13,17 +13,17 @@ export interface Shape extends Calling {
   readonly own: readonly Draw[];
   /** The nodes that could ever take it, with what it would take there. */
   readonly spots: readonly Spot[];
-  /** Where no node could: what the most fitting of them has too little of. */
+  /** Where no node could take it: what the best of them has too little of. */
   readonly tooMuch: readonly Draw[];
   readonly provider: string | undefined;
   /**
-   * The largest part it takes of anything that all runs share: a slot, or what it asks for. What fairness is measured by. What a
-   * plan declares for itself is nobody else's, so it is no part of this.
+   * The largest part it takes of anything that all runs share: a slot, or what it asks for. Fairness is measured by it. What a plan
+   * declares for itself belongs to no other run, so it is no part of this.
    */
   readonly share: number;
 }
 
-/** What a plan declares is its own; what a machine has is everybody's. A request counts against both. */
+/** What a plan declares is its own; what a machine has is shared by all runs. A request counts against both. */
 export const ownPot = (run: Run, name: string): string => `${run.no}:${name}`;
 
 export class Shapes {
@@ -73,7 +73,7 @@ export class Shapes {
     return { key, own, spots, tooMuch, ...calling, provider, share: this.#shareOf(asked) };
   }
 
-  /** A node that has none of what another has cannot give any; what no node knows of, the plan itself counts. */
+  /** If another node has a resource and this one does not, this one cannot give any. A resource that no node has is counted by the plan alone. */
   #drawsOn(node: Node, asked: readonly (readonly [string, number])[]): readonly Draw[] {
     return asked.flatMap(([name, amount]) => {
       const there = drawFrom(node.room, name, amount);
@@ -99,7 +99,7 @@ export class Shapes {
   }
 }
 
-/** Everything a task takes in one place, its worker included. */
+/** Everything a task takes in one place, its worker slot included. */
 export const wholeDraw = ({ own }: Shape, { node, draws }: Spot): readonly Draw[] => [
   ...own,
   ...draws,
@@ -107,8 +107,8 @@ export const wholeDraw = ({ own }: Shape, { node, draws }: Spot): readonly Draw[
 ];
 
 /**
- * What the tasks of a run have taken of one of its rates before now, as far as they still show it: every attempt as if it were the
- * last. What is being worked on takes its part when it is taken up; what is only verified any more has taken it.
+ * What the tasks of a run have taken of one of its rates before now, as far as their state still shows it: every attempt is taken for the
+ * last. A task that is being worked on takes its part when it is taken up again; a task that is only verified has taken it before.
  */
 export const usesOf = ({ tasks }: Run, name: string): readonly Use[] =>
   tasks.flatMap(({ spec, attempt, status }) => {
@@ -130,7 +130,7 @@ function shapeKey({ resources, requires, provider, pool, workspace, channel, ses
   let key = "";
   for (const name in resources) key += `${name}=${resources[name]};`;
   if (requires.length > 0) key += `|${requires.join(",")}`;
-  // Only sessions ask where somebody works, and most of them nothing of the kind.
+  // Only tasks for sessions name a place, and most of them name none.
   if (pool !== undefined) key += "#";
   if (workspace !== undefined || channel !== undefined || session !== undefined)
     key += JSON.stringify([workspace, channel, session]);

@@ -1,4 +1,4 @@
-/** What there is to work with, and who has what of it: the nodes, what plans declare for themselves, and every task that is out. */
+/** What there is to work with, and which task has what of it: the nodes, the resources that plans declare, and every held task. */
 import type { WorkerId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
@@ -8,7 +8,7 @@ import { Node, type NodeSpec, type Spot } from "./nodes.ts";
 import { giveBack, type Pot, type Room, take } from "./room.ts";
 import type { Shape } from "./shapes.ts";
 
-/** A task that is out: where, and what it took. */
+/** A held task: where it runs, and what it took. */
 export interface Holding {
   readonly run: Run;
   readonly task: Task;
@@ -23,10 +23,10 @@ export class Site {
   readonly nodes: readonly Node[];
   /** What plans declare for themselves. */
   readonly shared: Room;
-  /** Where work is taken to be that no node knows the worker of. */
+  /** The node for tasks whose worker no node knows. */
   readonly #local: Node;
   readonly #held = new Map<Task, Holding>();
-  /** Where tasks have been done, for those that use what they made. Kept only when there is more than one place. */
+  /** Where tasks were done, for the tasks that use their results. Kept only when there is more than one node. */
   readonly #madeOn = new Map<Task, Node>();
 
   constructor(specs: readonly [NodeSpec, ...NodeSpec[]], shared: Room) {
@@ -40,7 +40,7 @@ export class Site {
     if (this.#madeOn.size > 0) for (const task of run.tasks) this.#madeOn.delete(task);
   }
 
-  /** What is out already stays out, even if there is less to give now than when it was claimed. */
+  /** A held task keeps what it took, even if there is less now than when it was claimed. */
   occupy({ run, task, shape, lane, worker, since }: Omit<Holding, "spot">): void {
     const node = this.nodeOf(worker);
     const spot = spotOn(shape, node) ?? { node, draws: [] };
@@ -70,12 +70,12 @@ export class Site {
     return this.#held.get(task);
   }
 
-  /** Every task that is out now, of every run. */
+  /** Every held task of every run. */
   held(): Iterable<Holding> {
     return this.#held.values();
   }
 
-  /** How many are out. */
+  /** How many tasks are held. */
   get out(): number {
     return this.#held.size;
   }
@@ -102,7 +102,7 @@ export class Site {
     yield* this.shared.pots();
   }
 
-  /** Capabilities that no node has all of. */
+  /** The required capabilities that the best node lacks. */
   missing(requires: readonly string[]): readonly string[] {
     const missing = this.nodes.map(({ capabilities }) =>
       requires.filter((capability) => !capabilities.has(capability)),

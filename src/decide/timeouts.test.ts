@@ -49,7 +49,7 @@ describe("the next moment to look at a task", () => {
     expect(nextDeadline(taskIn(asked, noProgress), signs(START, false, leapt))).toBe(at(3_620));
     expect(nextDeadline(taskIn(lasting, plan), signs(at(2), false, leapt))).toBe(at(3_607));
   });
-  test("is none when nobody holds it", () => {
+  test("is none when no worker holds it", () => {
     expect(nextDeadline(taskIn({ state: "ready", since: START, notBefore: START }), undefined)).toBeUndefined();
   });
   test("leaves a soft limit out that is not below the hard one", () => {
@@ -70,7 +70,7 @@ describe("what a task's time has come for", () => {
     ["to be lost, though it never started", claimed, instant(at(30) + 1), { kind: "expired" }],
     ["nothing, claimed for longer than it may run", claimed, at(29), undefined],
     [
-      "nothing, when somebody has already cancelled it",
+      "nothing, when a person has already cancelled it",
       running({ kind: "cancelled", asked: { by: "mo" } }),
       at(29),
       undefined,

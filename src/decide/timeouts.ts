@@ -3,7 +3,7 @@ import { isExpired } from "../domain/lease.ts";
 import { isHeld, type Running, type Status, type StopReason, type Task, type Verifying } from "../domain/task.ts";
 import { earliest, type Instant, later, type Millis, millis, minutes } from "../domain/time.ts";
 
-/** What an attempt's time has come for. */
+/** Which limit of an attempt has been reached. */
 export type Overdue =
   | { readonly kind: "expired" }
   | { readonly kind: "stop"; readonly reason: StopReason }
@@ -11,11 +11,11 @@ export type Overdue =
 
 /** What the engine knows of a live attempt beside its status. */
 export interface LifeSigns {
-  /** When it last gave one. */
+  /** When it last gave a sign of life. */
   readonly progressAt: Instant;
   /** Whether its silence has been reported already. */
   readonly silenceReported: boolean;
-  /** By how much the clock was set forward since the work began, and since the last sign: that much of the time did not pass. */
+  /** By how much the clock was set forward since the work began, and since the last sign of life: this time did not really pass. */
   readonly leaptSinceBegun: Millis;
   readonly leaptSinceProgress: Millis;
 }
@@ -55,16 +55,16 @@ export function overdue(
   return { kind: "silent", for: millis(now - silence.since) };
 }
 
-/** Time-outs are counted from when the work began, and for the acceptance command anew. */
+/** Time-outs are counted from when the work began. For the acceptance command they are counted anew. */
 const hasBegun = (status: Status): status is Running | Verifying =>
   status.state === "running" || (status.state === "verifying" && status.begun === true);
 
-/** How long an agent may say nothing before that is told, unless the plan says otherwise. */
+/** How long an agent may be silent before that is reported, unless the plan says otherwise. */
 export const STUCK_AFTER = minutes(5);
-/** An agent that goes on saying nothing for so many times as long is not waited for: a quiet compiler works, a quiet agent is stuck. */
+/** An agent that stays silent for this many times as long is stopped: a quiet compiler works, a quiet agent is stuck. */
 const RECLAIM_AFTER = 3;
 
-/** When its silence has to be told next, or ended. */
+/** When its silence has to be reported next, or ended. */
 function nextSilence(
   { spec, status }: Task,
   signs: LifeSigns | undefined,
@@ -81,7 +81,7 @@ function nextSilence(
     : { at: later(since, millis(span * RECLAIM_AFTER)), since, reclaims: true };
 }
 
-/** The next time-out that is still to come: soft first, then hard, then none. */
+/** The next time-out that has not fired yet: soft first, then hard, then none. */
 function nextLimit(
   { status, spec }: Task,
   signs: LifeSigns | undefined,

@@ -13,7 +13,7 @@ import { expectations } from "./expectations.ts";
 import { isHeldBackByNeeds, unmetNeeds } from "./needs.ts";
 import type { Draw } from "./room.ts";
 
-/** Nothing when it hangs on a person, or on a task that nobody can time. */
+/** Nothing when the wait depends on a person, or on a task whose end cannot be estimated. */
 export function expectedUnblock(
   dispatcher: Dispatcher,
   run: Run,
@@ -36,7 +36,7 @@ export function expectedUnblock(
       return endOfShortage(dispatcher, run, task, now);
     case "capacity":
       if (wait.idle === 0) return soonest(endsOf(dispatcher, now));
-      // When an idle session will claim it is for that session to say.
+      // The session itself decides when it claims.
       return wait.pool === undefined ? { at: now, from: "estimate" } : undefined;
     case "rate-limited":
       return { at: wait.until, from: "rate" };
@@ -81,7 +81,7 @@ function endsOf(dispatcher: Dispatcher, now: Instant): readonly End[] {
 
 const soonest = ([first]: readonly End[]): Unblock | undefined => first && { at: first.at, from: first.from };
 
-/** The first moment at which enough holders are done that the whole request fits somewhere. */
+/** The first moment at which enough holders have ended that the whole request fits on some node. */
 function endOfShortage(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): Unblock | undefined {
   const { own, spots } = dispatcher.shapeOf(run, task);
   const ends = endsOf(dispatcher, now);
@@ -102,7 +102,7 @@ function endOfShortageOn(asked: readonly Draw[], dispatcher: Dispatcher, ends: r
   return undefined;
 }
 
-/** The longest path through what must come first, by estimates. */
+/** The longest path, by estimates, through the tasks that must come first. */
 function endOfNeeds(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): Unblock | undefined {
   const estimate = expectations(dispatcher, run);
   const ends = new Map<TaskNo, number>();
@@ -123,7 +123,7 @@ function endOfNeeds(dispatcher: Dispatcher, run: Run, task: Task, now: Instant):
   return undefined;
 }
 
-/** What waits for a person may wait for ever. */
+/** A task that waits for a person may wait for ever. */
 function earliestStart(task: Task, now: Instant): number {
   const { status } = task;
   if (status.state === "parked" || isGateClosed(task)) return Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** Everybody who is ready, and where each of them stands: in the queue, backing off, behind somebody's files, or aside. */
+/** Every ready task, and where it stands: in the queue, backing off, behind the files of another task, or withheld. */
 
 import type { WorkerId } from "../domain/ids.ts";
 import type { Pause } from "../domain/pause.ts";
@@ -19,13 +19,13 @@ export interface WaitingDeps {
   readonly queueOf: (run: RunNo) => RunQueue | undefined;
   readonly rankOf: (run: Run, task: Task) => number;
   readonly shapeOf: (run: Run, task: Task) => Shape;
-  /** Whether there is anything that could ever take a task of this shape. */
+  /** Whether there is a node that could ever take a task of this shape. */
   readonly isPossible: (shape: Shape) => boolean;
   readonly fairness: Pick<Fairness, "queue" | "unqueue">;
   readonly given: Tally;
   readonly patience: Patience;
   readonly pauses: Pauses;
-  /** It stands in no queue, since nobody can do it. */
+  /** The task stands in no queue, since no worker can do it. */
   readonly setAside: (candidate: Candidate) => void;
 }
 
@@ -35,9 +35,9 @@ export class Waiting {
   readonly #lines: WaitingLines;
   readonly #deps: WaitingDeps;
   readonly #candidates = new Map<Task, Candidate>();
-  /** How many of each run could go, were there room for them. */
+  /** How many tasks of each run could go if there were room for them. */
   readonly #movable = new Map<RunNo, number>();
-  /** Backing off: ready, but not yet. */
+  /** Tasks that back off: ready, but not yet. */
   readonly #delayed = new Heap<Candidate>((a, b) => a.status.notBefore < b.status.notBefore);
 
   constructor(deps: WaitingDeps) {
@@ -50,7 +50,7 @@ export class Waiting {
     this.#lines.join(run);
   }
 
-  /** The run has ended: nothing of it waits. */
+  /** The run has ended: no task of it waits. */
   forget(run: RunNo): void {
     this.#lines.leave(run);
     this.#movable.delete(run);
@@ -73,17 +73,17 @@ export class Waiting {
     return this.#candidates.values();
   }
 
-  /** Everything that is kept for some session. */
+  /** Every task that is kept for a session. */
   offered(): Iterable<Candidate> {
     return this.#aside.offered();
   }
 
-  /** What is kept for the session, and is not on hold. */
+  /** The tasks that are kept for the session and are not on hold. */
   offeredTo(session: WorkerId): readonly Candidate[] {
     return this.#aside.offeredTo(session);
   }
 
-  /** Whether something is kept for the session. */
+  /** Whether a task is kept for the session. */
   isOfferedTo(session: WorkerId): boolean {
     return this.#aside.isFor(session);
   }
@@ -93,7 +93,7 @@ export class Waiting {
     return this.#deps.pauses.of(run, task);
   }
 
-  /** Since when it waits, as far as that is anybody's fault: on hold it holds its clock. */
+  /** Since when the task waits, without the time for which it was on hold. */
   since({ status, hold }: Candidate): Instant {
     return hold === undefined ? status.since : later(status.since, hold.for);
   }
@@ -103,12 +103,12 @@ export class Waiting {
     return this.#delayed.peek()?.status.notBefore;
   }
 
-  /** Whether somebody whose back-off is over stands in one of the lanes without having been asked yet. */
+  /** Whether a task whose back-off has ended stands in one of the lanes and has not come into the queue yet. */
   isDue(lanes: readonly Priority[], now: Instant): boolean {
     return this.#delayed.values().some((each) => each.status.notBefore <= now && lanes.includes(each.lane));
   }
 
-  /** `before`: who it was until now, if it only stands elsewhere. What it has waited for so far counts. */
+  /** `before`: the candidate of the same task until now, if the task only moves to another place. Its wait so far counts. */
   enter(run: Run, task: Task, status: Ready, now: Instant, before?: Candidate): Candidate | undefined {
     const { queueOf, rankOf, shapeOf, isPossible } = this.#deps;
     if (queueOf(run.no) === undefined) return undefined;
@@ -148,7 +148,7 @@ export class Waiting {
     return candidate;
   }
 
-  /** What is on hold has changed, for one run or for all: everybody is looked at again, and keeps what they have waited for. */
+  /** What is on hold has changed, for one run or for all: looks at every candidate again. Each keeps the wait it has had so far. */
   review(now: Instant, only?: Run): void {
     const all = only === undefined ? this.#candidates.values() : only.tasks.map((task) => this.#candidates.get(task));
     for (const candidate of [...all]) {
@@ -156,11 +156,11 @@ export class Waiting {
       const { run, task, status, hold } = candidate;
       const isOnHold = this.pauseOf(run, task) !== undefined;
       if (hold?.since !== undefined && !isOnHold) {
-        // It may have been put on hold by a clock that has been set back since.
+        // The pause may have been set by a clock that has been set back since.
         const held = Math.max(0, between(hold.since, now));
         candidate.hold = { for: millis(hold.for + held), since: undefined };
       } else this.#hold(candidate);
-      // Where nothing has changed for it, it stays where it stands.
+      // Where nothing has changed for the candidate, it stays where it stands.
       const isAside = candidate.standing === "aside";
       if ((isOnHold || task.offer !== undefined) === isAside) continue;
       if (isAside) {
@@ -172,14 +172,14 @@ export class Waiting {
     }
   }
 
-  /** Nobody knows of it but those who put it aside: whoever is put aside is somebody new. So it can stay who it is. */
+  /** No other part has a reference to a withheld candidate: withholding makes a new one. So the same object can go back into the queue. */
   #bringBack(candidate: Candidate, now: Instant): void {
     this.#aside.remove(candidate);
     candidate.entered = this.#markFor(candidate.lane, candidate.status, now);
     this.#place(candidate, now);
   }
 
-  /** Those whose back-off is over come into the queue. */
+  /** Moves candidates whose back-off has ended into the queue. */
   undelay(now: Instant): void {
     for (let top = this.#delayed.peek(); top !== undefined && top.status.notBefore <= now; top = this.#delayed.peek()) {
       this.#delayed.pop();
@@ -187,7 +187,7 @@ export class Waiting {
     }
   }
 
-  /** Whoever stood behind this task's files is looked at again. */
+  /** Looks again at the tasks that stood behind this task's files. */
   wakeBehind(holder: Task | undefined, now: Instant): void {
     if (holder === undefined) return;
     for (const candidate of this.behind.release(holder, this.#waits, now)) {
@@ -195,7 +195,7 @@ export class Waiting {
     }
   }
 
-  /** Those who have waited too long move up. */
+  /** Tasks that have waited too long move up. */
   age(now: Instant): readonly Notice[] {
     const markOf = (lane: Priority): Mark => this.#deps.given.above(lane, now);
     return this.#lines.overdue(markOf, now).map(({ run, task, lane, status }) => ({
@@ -205,7 +205,7 @@ export class Waiting {
     }));
   }
 
-  /** From when on it counts how long it stands in its lane. */
+  /** The moment from which the wait in the lane is counted. */
   #markFor(lane: Priority, { notBefore }: Ready, now: Instant): Mark {
     return this.#deps.given.above(lane, notBefore > now ? notBefore : now);
   }
@@ -217,7 +217,7 @@ export class Waiting {
   }
 
   #line(candidate: Candidate, now: Instant): void {
-    // What nobody can do stands in nobody's way.
+    // A task that no worker can do must not stand in the way of others.
     if (!this.#deps.isPossible(candidate.shape)) return this.#deps.setAside(candidate);
     this.#deps.fairness.queue(candidate.run, candidate.lane, now);
     this.#lines.add(candidate);
@@ -236,7 +236,7 @@ export class Waiting {
     this.#deps.queueOf(candidate.run.no)?.remove(candidate);
   }
 
-  /** From when on it is on hold: at the latest from when it could have gone. */
+  /** Notes since when the candidate is on hold: at the earliest since when it could have gone. */
   #hold(candidate: Candidate): void {
     const { run, task, status, hold } = candidate;
     const pause = this.pauseOf(run, task);

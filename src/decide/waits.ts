@@ -1,7 +1,7 @@
 /**
- * Having somebody wait is a decision too, and the ledger has it with its evidence: for each run and pool the first in line, whenever
- * what that one waits for is another thing than before, and once for everybody who is set aside. The rest stands behind the first, so
- * that a hundred thousand who wait for the same worker are one line in the ledger.
+ * Letting a task wait is a decision too, and the ledger records it with its evidence: for each run and pool the first task in line, whenever its
+ * reason to wait changes, and once for every task that is withheld. The other tasks stand behind the first one, so a hundred thousand
+ * tasks that wait for the same worker are one line in the ledger.
  */
 import type { WaitReason } from "../domain/explanation.ts";
 import type { Run, RunNo } from "../domain/run.ts";
@@ -14,18 +14,18 @@ import { waitsOf } from "./explain.ts";
 import type { Candidate } from "./queue.ts";
 import type { Shape } from "./shapes.ts";
 
-/** How many are looked at in one turn; the others come in the next ones, whenever those are. A turn must not take longer because many wait. */
+/** How many tasks are looked at in one turn; the others follow in later turns. A turn must not take longer because many tasks wait. */
 const LOOKS_MAX = 32;
 
-/** Of these there is an event of their own. */
+/** Waits for these reasons have an event of their own. */
 const TOLD_BEFORE: ReadonlySet<WaitReason> = new Set(["paused", "offered", "backing-off"]);
 
-/** What the first in line was said to wait for, and what was the case then. */
+/** What was recorded for the first task in line, and what was the case then. */
 interface Told {
   readonly reason: WaitReason;
   readonly shape: Shape;
   readonly out: number;
-  /** Sessions that were there. */
+  /** How many sessions were there. */
   readonly sessions: number;
 }
 
@@ -36,12 +36,12 @@ export interface WaitsDeps extends Lines {
 
 export class Waits {
   readonly #deps: WaitsDeps;
-  /** The runs to look at, and whether it is certain that there is something new. */
+  /** The runs to look at, and whether it is certain that something has changed. */
   readonly #runs = new Map<Run, boolean>();
   readonly #aside = new Map<Candidate, true>();
-  /** What the first in line of each run and pool was last said to wait for. */
+  /** What was last recorded for the first task in line of each run and pool. */
   readonly #told = new Map<RunNo, Map<Dispatcher, Told>>();
-  /** The wait of a task that was set aside, by when it began: it is told once. */
+  /** The wait of a task that was withheld, by when it began: it is recorded once. */
   readonly #toldAside = new WeakMap<Task, Instant>();
 
   constructor(deps: WaitsDeps) {
@@ -53,7 +53,7 @@ export class Waits {
     if (!this.#runs.has(run)) this.#runs.set(run, false);
   }
 
-  /** It was the run's turn, and nothing of it could go. */
+  /** It was the run's turn, and none of its tasks fitted. */
   passed(run: Run): void {
     this.#runs.set(run, true);
   }
@@ -68,7 +68,7 @@ export class Waits {
     this.#told.delete(run.no);
   }
 
-  /** What was decided since the last time. */
+  /** The waits to record since the last call. */
   *take(now: Instant): Iterable<Notice> {
     for (const [candidate] of some(this.#aside)) yield* this.#ofAside(candidate, now);
     for (const [run, isPassed] of some(this.#runs)) {
@@ -101,9 +101,9 @@ export class Waits {
 }
 
 /**
- * Finding out costs more than a turn should, and where sessions do the work a look at each of them. So it is done only when there may
- * be another answer: who waits for somebody to be free still does while nobody is, and who waits for somebody to come does until the
- * first has been given something.
+ * Finding the reason costs more than a turn should, and in a pool of sessions a look at each of them. So it is done only when the answer may
+ * have changed: a task that waits for an idle worker still does while none is idle, and a task that waits for a session to come does until
+ * the first in line has been given out.
  */
 function isAsBefore(before: Told | undefined, shape: Shape, { out, idle, roster }: Dispatcher): boolean {
   if (before?.shape !== shape || before.sessions !== (roster?.size ?? 0)) return false;
@@ -111,7 +111,7 @@ function isAsBefore(before: Told | undefined, shape: Shape, { out, idle, roster 
   return before.reason === "no-match" && roster !== undefined && out <= before.out;
 }
 
-/** Takes some out, those first that have been in it for longest. */
+/** Takes some entries out, the oldest first. */
 function some<Key, Value>(all: Map<Key, Value>): readonly (readonly [Key, Value])[] {
   if (all.size === 0) return [];
   const taken = [...all.entries().take(LOOKS_MAX)];
