@@ -5,7 +5,7 @@ import { sleep, systemClock } from "./clock.ts";
 const DAY = 86_400_000;
 const BEGIN = new Date("2026-03-01T12:00:00Z").getTime();
 
-/** The platform's clock and timers are the test's; ours is the real one. */
+/** The platform's clock and timers are controlled by the test; the code under test is the real clock. */
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date", "hrtime", "setTimeout", "clearTimeout", "setImmediate", "clearImmediate"] });
   vi.setSystemTime(BEGIN);

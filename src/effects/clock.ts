@@ -1,4 +1,4 @@
-/** Time as an argument. Everything that waits or asks what time it is does so through a `Clock`. */
+/** Time as an argument. Code that waits, or asks what time it is, does so through a `Clock`. */
 import { type Instant, instant, type Millis, millis } from "../domain/time.ts";
 import { ticks } from "./ticks.ts";
 
@@ -7,11 +7,11 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Never goes backwards, whatever is done to the machine's clock. */
+  /** Never goes backwards, even when the machine's clock is set back. */
   now(): Instant;
-  /** How much of what `now` has gone forward so far was no time that passed: the machine's clock was set, or the machine slept. */
+  /** How much of the advance of `now` so far was not passed time: the machine's clock was set forward, or the machine slept. */
   leapt(): Millis;
-  /** Calls `then` once, at `at` or as soon after it as can be. */
+  /** Calls `then` once, at `at` or as soon after it as possible. */
   at(at: Instant, then: () => void): Timer;
   /** Calls `then` once, after what is already waiting to run has run. */
   soon(then: () => void): void;
@@ -20,7 +20,7 @@ export interface Clock {
 /** The longest delay the platform's timers take; longer waits are made of several. */
 const DELAY_MAX = 2 ** 31 - 1;
 
-/** With `keepsAlive` false the process ends although an alarm is still to ring: for what is seen to in another way by then. */
+/** With `keepsAlive` false the process may end before an alarm has rung: for work that another mechanism finishes in that case. */
 export function systemClock({ keepsAlive = true }: { readonly keepsAlive?: boolean } = {}): Clock {
   let last = Date.now();
   let lastTick = ticks();
@@ -28,7 +28,7 @@ export function systemClock({ keepsAlive = true }: { readonly keepsAlive?: boole
   const now = (): Instant => {
     const tick = ticks();
     const passed = last + (tick - lastTick);
-    // When the machine's clock is set back, time goes on here: standing still until it has caught up would stop every time-out.
+    // When the machine's clock is set back, time goes on here: a clock that stood still until the machine's catches up would stop every time-out.
     last = Math.max(passed, Date.now());
     leapt += last - passed;
     lastTick = tick;
@@ -44,7 +44,7 @@ export function systemClock({ keepsAlive = true }: { readonly keepsAlive?: boole
         handle = setTimeout(ring, Math.min(delay, DELAY_MAX));
         if (!keepsAlive) handle.unref();
       };
-      // The platform may ring a moment early, and only half way when the wait is long.
+      // The platform may ring a moment early, and rings half way when the wait is long.
       const ring = (): void => (now() < at ? arm() : then());
       arm();
       return { cancel: () => clearTimeout(handle) };
@@ -53,12 +53,12 @@ export function systemClock({ keepsAlive = true }: { readonly keepsAlive?: boole
   };
 }
 
-/** A promise that is kept after `span`. */
+/** A promise that resolves after `span`. */
 export const sleep = (clock: Clock, span: Millis): Promise<void> =>
   new Promise((resolve) => void clock.at(instant(clock.now() + span), resolve));
 
 /**
- * Kept when every promise that could go on has gone on: asked for from within one, the platform's next tick comes only then. A
- * turn of its loop would do as well, and cost a fifth of a long simulation.
+ * Resolves when every promise that could continue has continued: called from within a promise, the platform's next tick comes only then. A
+ * turn of the event loop would do as well, and cost a fifth of a long simulation.
  */
 export const promisesDrained = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

@@ -41,7 +41,7 @@ test("a process that ended is not alive", async () => {
 });
 
 test("a process that ended and was not reaped is not alive either", async () => {
-  // The shell becomes a sleep, which never asks how its child ended; the child ends after that.
+  // The shell becomes a sleep, which never reaps its child; the child ends after that.
   const ending = `sh -c 'while [ "$(cat /proc/$PPID/comm)" != sleep ]; do sleep 0.01; done'`;
   const child = spawn("sh", ["-c", `${ending} & echo $!; exec sleep 300`], { stdio: ["ignore", "pipe", "ignore"] });
   const [line] = await once(child.stdout, "data");
@@ -51,7 +51,7 @@ test("a process that ended and was not reaped is not alive either", async () => 
   child.kill("SIGKILL");
 });
 
-test("a name with spaces and parentheses confuses nobody", async () => {
+test("a name with spaces and parentheses is read correctly", async () => {
   const child = spawn("sh", ["-c", "printf 'a) R 1 (' > /proc/$$/comm; echo; exec 1>&-; read x"], {
     stdio: ["pipe", "pipe", "ignore"],
     detached: true,
@@ -63,7 +63,7 @@ test("a name with spaces and parentheses confuses nobody", async () => {
 });
 
 test("lists processes, and finds those that carry a mark", async () => {
-  // Nobody else's: the same test may run beside this one, or have been killed a minute ago.
+  // A mark of this test alone: the same test may run beside it, or may have been killed a minute ago.
   const mark = randomUUID();
   const child = spawn("sleep", ["300"], {
     stdio: "ignore",
@@ -78,7 +78,7 @@ test("lists processes, and finds those that carry a mark", async () => {
   await once(child, "exit");
 });
 
-test("memory is that of the process, and unknown for one that is not there", () => {
+test("memory is that of the process, and unknown for a process that does not exist", () => {
   const { resident = 0, peak = 0 } = memoryOf(process.pid) ?? {};
   expect(resident).toBeGreaterThan(10e6);
   // The kernel counts both only roughly, a few pages apart.

@@ -1,4 +1,4 @@
-/** Which processes live on this machine, and whether one of them is still the one we mean. Reads /proc; elsewhere asks `ps`. */
+/** Which processes live on this machine, and whether a process is still the one with this identity. Reads /proc; elsewhere it asks `ps`. */
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { hostname } from "node:os";
 import type { ProcessIdentity } from "../domain/task.ts";
@@ -7,7 +7,7 @@ export interface ProcessStat {
   readonly pid: number;
   /** The process group it belongs to. */
   readonly group: number;
-  /** It has ended and only waits for its parent to hear of it. */
+  /** It has ended and only waits for its parent to reap it. */
   readonly zombie: boolean;
   readonly startTime: string;
   /** User and system time so far, with that of children it waited for. Absent where it cannot be known. */
@@ -34,7 +34,7 @@ export function processIdentity(pid: number): ProcessIdentity | undefined {
   return stat === undefined || stat.zombie ? undefined : { pid, startTime: stat.startTime, bootId: bootId() };
 }
 
-/** The process that is being started just now, even if it was so quick that it has ended already. */
+/** The identity of a process that was started just now, even if it was so quick that it has ended already. */
 export function childIdentity(pid: number): ProcessIdentity | undefined {
   const stat = processStat(pid);
   return stat === undefined ? undefined : { pid, startTime: stat.startTime, bootId: bootId() };
@@ -94,7 +94,7 @@ export function markedProcesses(mark: string): readonly { pid: number; environme
   const found: { pid: number; environment: readonly string[] }[] = [];
   for (const pid of pids()) {
     const bytes = bytesOf(`/proc/${pid}/environ`);
-    // Nearly all are somebody else's, and need not be made words of.
+    // Nearly all processes belong to other programs, and need not be decoded.
     if (bytes?.includes(mark, 0, "latin1") !== true) continue;
     const environment = bytes.toString("latin1").split("\0");
     if (environment.includes(mark)) found.push({ pid, environment });
@@ -170,14 +170,14 @@ function kilobytes(text: string, name: string): number | undefined {
   return match === null ? undefined : Number(match[1]) * 1024;
 }
 
-/** One for all: these files are small, are read whole in one call, and are read often. */
+/** One buffer for all reads: these files are small, are read whole in one call, and are read often. */
 const buffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 const textOf = (path: string): string | undefined => bytesOf(path)?.toString("latin1");
 
-/** Processes come and go while we look: one that cannot be read is one that is not there. Holds until the next one is read. */
+/** Processes come and go meanwhile: a process that cannot be read counts as absent. The bytes are valid until the next read. */
 function bytesOf(path: string): Buffer | undefined {
-  // Nobody reads where it was thrown, and finding that out is most of what a process of somebody else costs.
+  // The stack of this error is never read, and recording it is most of what looking at another user's process costs.
   const depth = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
   let file: number | undefined;

@@ -1,4 +1,4 @@
-/** What this machine has to give: cores and memory, as far as the limits set on us allow. */
+/** What this machine has to give: cores and memory, within the limits set on this process. */
 import { readFileSync } from "node:fs";
 import { availableParallelism, hostname, totalmem } from "node:os";
 import type { Amounts } from "../domain/spec.ts";
@@ -27,7 +27,7 @@ function readLimit(file: string): number | undefined {
   }
 }
 
-/** What this process has in use, after what can be thrown away was, where it may be asked to. */
+/** The memory this process uses, after a garbage collection where the process may ask for one. */
 export function memoryInUse(): number {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;

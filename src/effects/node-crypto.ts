@@ -1,2 +1,2 @@
-/** Loaded when it is needed: it takes four milliseconds, and to look at something no command needs it. */
+/** Loaded when it is needed: loading takes four milliseconds, and commands that only look do not need it. */
 export const nodeCrypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");

@@ -51,8 +51,8 @@ export function systemSecrets(): Secrets {
 }
 
 /**
- * The tokens of leases, made from one secret: whoever asks for the same grant again gets the same token, although only its hash is
- * kept. Without the secret none can be guessed.
+ * The tokens of leases, made from one secret: a caller that asks for the same grant again gets the same token, although only its hash is
+ * kept. Without the secret no token can be guessed.
  */
 export function tokensFrom(
   secret: string,
@@ -64,14 +64,14 @@ export function tokensFrom(
 /** What is stored of a token. */
 export const hashToken = (token: string): string => nodeCrypto().hash("sha256", token, "base64url");
 
-/** Whether the token is the one whose hash is stored. How long it takes says nothing about how much of it was right. */
+/** Whether the token is the one whose hash is stored. The time it takes says nothing about how much of the token was right. */
 export function isToken(token: string, stored: string): boolean {
   const kept = Buffer.from(stored, "base64url");
   const given = digestBytesOf(Buffer.from(token));
   return kept.length === given.length && nodeCrypto().timingSafeEqual(given, kept);
 }
 
-/** Whether somebody has given the secret itself. How long it takes says nothing about how much of it was right. */
+/** Whether the caller has given the secret itself. The time it takes says nothing about how much of it was right. */
 export function isSecret(given: string, secret: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(secret)];
   return a.length === b.length && nodeCrypto().timingSafeEqual(a, b);

@@ -1,5 +1,5 @@
 /**
- * Pairs of tasks that touch the same files, one of them writing. Whether they are ordered is asked elsewhere.
+ * Pairs of tasks that touch the same files, one of them writing. Whether the pair is ordered is decided in `hazards.ts`.
  *
  * A hundred thousand tasks have five thousand million pairs, so pairs are never listed one by one: tasks are grouped by
  * path, paths by the directories they lie in, and of a large group only neighbours are compared. If each of those is
@@ -78,7 +78,7 @@ function groupByPath(tasks: readonly TaskSpec[]): Map<string, Group> {
       group = { path, pattern: compilePath(path), touchers: [], hasWriter: false };
       groups.set(path, group);
     }
-    // What is both read and written by one task is written.
+    // A path that one task both reads and writes counts as written.
     if (group.touchers.at(-1)?.no === no) return;
     group.touchers.push({ no, writes });
     if (writes) group.hasWriter = true;
@@ -98,7 +98,7 @@ function compare(group: Group, others: readonly Group[], found: Pairs): void {
   }
 }
 
-/** Groups that lie deeper and came earlier. The walk keeps its own stack: paths may be as deep as they like. */
+/** The groups in deeper directories that came earlier. The walk keeps its own stack: paths may be of any depth. */
 function compareBelow(group: Group, directory: Directory, found: Pairs): void {
   const walk = [directory];
   for (let at = walk.pop(); at !== undefined && !found.isFull; at = walk.pop()) {
@@ -125,7 +125,7 @@ class Pairs {
     return this.pairs.size >= PAIRS_MAX || this.#steps >= STEPS_MAX;
   }
 
-  /** Takes note of work done, which is bounded too. */
+  /** Counts work done, which is bounded too. */
   count(steps: number): void {
     this.#steps += steps;
   }

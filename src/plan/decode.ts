@@ -26,7 +26,7 @@ export function decode(
     return ok(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body));
   } catch {
     const bad = firstBadByte(body);
-    // What was whole before the fault: the character that it tore apart is the place to show.
+    // The text before the fault: the broken character is the place to show.
     const prefix = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body.subarray(0, bad), { stream: true });
     const byte = body[new TextEncoder().encode(prefix).length];
     const fault =
@@ -35,9 +35,9 @@ export function decode(
   }
 }
 
-/** The same of a plan that came as text: as it would be read from a file that holds it. */
+/** As `decode`, for a plan that came as text: as if it had been read from a file that holds the text. */
 export function decodeText(text: string, bytesMax: number = PLAN_BYTES_MAX): ReturnType<typeof decode> {
-  // No character takes more than three bytes for each of its parts, so that most need not be counted.
+  // Each UTF-16 unit takes at most three bytes, so most texts need not be counted exactly.
   if (text.length * 3 > bytesMax) return decode(new TextEncoder().encode(text), bytesMax);
   const whole = text.toWellFormed();
   const body = whole.charCodeAt(0) === BOM_CODE ? whole.slice(1) : whole;
@@ -54,7 +54,7 @@ const startsWith = (bytes: Uint8Array, start: readonly number[]): boolean =>
 
 const readable = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 
-/** Halves the bytes until the first that no character can begin or go on with is found. */
+/** Halves the bytes until it finds the first that no character can begin or continue with. */
 function firstBadByte(bytes: Uint8Array): number {
   let low = 0;
   let high = bytes.length;

@@ -143,7 +143,7 @@ describe("a request that can never be met", () => {
     ]);
   });
 
-  test("is one for more than the machine has, or for what nobody can do, when those are known", async () => {
+  test("is one for more than the machine has, or for what no worker can do, when these are known", async () => {
     const options = { capacity: { cpu: 2_000, claude: 1 }, capabilities: ["cpu"] };
     const diagnostics = await diagnosticsOf(TASK, options);
     expect(shown(diagnostics)).toEqual([

@@ -43,7 +43,7 @@ export const DIAGNOSTICS = {
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS;
 
-/** One thing to mend, and the place of it. Lines and columns count from 1, columns in UTF-16 units as editors do. */
+/** One thing to correct, and its place. Lines and columns count from 1, columns in UTF-16 units as editors do. */
 export interface Diagnostic {
   readonly code: DiagnosticCode;
   readonly severity: Severity;
@@ -76,7 +76,7 @@ const CODES: Readonly<Record<ProblemCode, DiagnosticCode>> = {
   unsupported: "PLAN_UNSUPPORTED",
 };
 
-/** Gathers findings. Beyond a number that anyone would read they are only counted. */
+/** Gathers findings. Beyond the number that a person would read they are only counted. */
 export class Findings {
   readonly list: Finding[] = [];
   #hidden = 0;

@@ -5,7 +5,7 @@ import { Problems } from "../std/problems.ts";
 import { object } from "../std/schema-maps.ts";
 import { taskShape } from "./shape.ts";
 
-/** What would change the graph, or whom the task belongs to, is not among them. */
+/** Fields that would change the graph, or the pool of the task, are not among them. */
 export const EDITABLE = [
   "run",
   "prompt",
@@ -29,7 +29,7 @@ const editShape = object(
   { name: "what can be changed" },
 );
 
-/** The fields that are named, as they will be; or a `UserError` with everything that is wrong. */
+/** The named fields with their new values; or a `UserError` with everything that is wrong. */
 export function readEdit(text: string, spec: TaskSpec): Partial<TaskSpec> {
   const problems = new Problems("the changes");
   const read = editShape.read(parsed(text), problems);

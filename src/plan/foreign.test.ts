@@ -60,7 +60,7 @@ describe.each([
   ["a plan", PLAN_WORDS, planShape.fields, (line: string) => `${line}\ntasks: { a: { run: x } }\n`],
 ])("the words of %s", (_, words, fields, written) => {
   test.each(Object.entries(words))(
-    "%s is not a field, and its answer is one that works",
+    "%s is not a field, and what its answer says works",
     async (word, { hint, field }) => {
       expect(Object.keys(fields)).not.toContain(word);
       if (field !== undefined) expect(Object.keys(fields)).toContain(field);

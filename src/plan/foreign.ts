@@ -1,6 +1,6 @@
 /**
- * Words that people bring from make, GitHub Actions, GitLab, docker compose, Taskfile and the like, and what a plan has in place of each.
- * Words that are merely misspelt are not here: those are found by their likeness.
+ * Words that people know from make, GitHub Actions, GitLab, docker compose, Taskfile and the like, and what a plan has in place of each.
+ * Words that are only misspelt are not here: a search for similar words finds those.
  */
 import type { Foreign } from "../std/schema-maps.ts";
 
@@ -90,6 +90,6 @@ export const PLAN_WORDS: Words = {
   ...all("include includes import imports extends", say("A plan is one file; `defaults` and `matrix` keep it short.")),
 };
 
-/** For fields that stand where they do not belong. */
+/** For fields that stand in the wrong place. */
 export const belongs = (fields: object, place: string): Words =>
   all(Object.keys(fields).join(" "), say(`Put it ${place}.`));

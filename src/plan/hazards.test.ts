@@ -26,7 +26,7 @@ const search = (sketches: readonly Sketch[]) => {
 const pairs = (sketches: readonly Sketch[]): readonly string[] =>
   search(sketches).hazards.map(({ a, b }) => `${a}-${b}`);
 
-/** Every pair of tasks against the definition: slow, and plainly right. */
+/** Every pair of tasks checked against the definition: slow, and plainly right. */
 function pairsByDefinition(sketches: readonly Sketch[]): readonly string[] {
   const reaches = (from: number, to: number): boolean =>
     (sketches[from]?.needs ?? []).some((need) => need === to || reaches(need, to));

@@ -6,7 +6,7 @@ const COMPARED_MAX = 16;
 
 export class Frame {
   isMap = false;
-  /** Whether keys are only counted. A million of them are cheaper to compare once they are parsed. */
+  /** Whether keys are only counted. With a million keys it is cheaper to compare them after parsing. */
   isCounted = false;
   hasNumberKey = false;
   place: Place | undefined;

@@ -88,7 +88,7 @@ describe("the JSON scanner", () => {
   });
 });
 
-/** Every path of a value, with what stands there. Keys that only exist once in their map. */
+/** Every path of a value, with the value there. Only keys that are written once in their map. */
 function everything(
   value: unknown,
   path: readonly (string | number)[] = [],

@@ -62,7 +62,7 @@ class JsonScanner {
   readonly #frames: Frame[] = [];
   #depth = -1;
   #at = 0;
-  /** Who wants to know where the value that comes next stands, and where its key did. */
+  /** The place that asks for the offset of the next value and of its key. */
   #wanted: Place | undefined;
   #keyAt = 0;
   /** Whether the last text in quotes held an escape. */
@@ -88,7 +88,7 @@ class JsonScanner {
     }
   }
 
-  /** Reads a value, or the beginning of one that holds others. */
+  /** Reads a value, or the beginning of a list or map. */
   #value(): Finding | "opened" | undefined {
     const code = this.#text.charCodeAt(this.#at);
     if (code === QUOTE) return this.#string();
@@ -130,7 +130,7 @@ class JsonScanner {
     return (this.#frames[0] as Frame).keyIs(this.#text, "tasks");
   }
 
-  /** What follows a value: the next one of the same list or map, or the end of that, and so on upwards. */
+  /** What follows a value: the next value of the same list or map, or the end of that, and so on upwards. */
   #afterValue(): Finding | "value" | "end" {
     for (;;) {
       this.#skipSpace();

@@ -19,7 +19,7 @@ const chainAsYaml = (size: number): Uint8Array => {
   );
   return new TextEncoder().encode(`name: chain\ntasks:\n${tasks.join("")}`);
 };
-/** By the processor time of this thread: on a busy machine others have the processor in between, for seconds even. */
+/** By the processor time of this thread: on a busy machine other programs have the processor in between, even for seconds. */
 const timed = async <T>(work: () => T | Promise<T>): Promise<{ readonly ms: number; readonly result: T }> => {
   const start = process.threadCpuUsage();
   const result = await work();

@@ -9,7 +9,7 @@ const COMBINATIONS_MAX = 1_000;
 
 export type Matrix = Readonly<Record<string, readonly string[]>>;
 
-/** The tasks that stand for `spec`, in the order of the values, the last name changing fastest. Stops at the first that does not work out. */
+/** The tasks that replace `spec`, in the order of the values, the last name changing fastest. Stops at the first that cannot be made. */
 export function expandMatrix(spec: TaskSpec, matrix: Matrix, problems: Problems): readonly TaskSpec[] {
   const names = Object.keys(matrix);
   const combinations = names.reduce((product, name) => product * (matrix[name] as readonly string[]).length, 1);
@@ -107,7 +107,7 @@ class Combination {
     return paths.map((raw) => this.#checked(raw, field, path));
   }
 
-  /** A value may have brought `..` with it, so paths are read again once they are whole. */
+  /** A value may contain `..`, so paths are checked again when they are complete. */
   #checked(raw: string, field: string, schema: Schema<string>): string {
     const filled = this.#text(raw, field);
     this.#problems.enter(field);

@@ -12,9 +12,9 @@ export interface NormalizedTasks {
   readonly specs: TaskSpec[];
   /** The key or index under `tasks` that each spec came from; absent where that is simply its id. */
   readonly origins: readonly PathPart[] | undefined;
-  /** Tasks with a matrix, and what they became: to need the one is to need all the others. */
+  /** Tasks with a matrix, and the tasks made of them: to need the base is to need all of these. */
   readonly bases: ReadonlyMap<TaskId, readonly TaskId[]>;
-  /** Names of tasks that could not be read: to need one of them is not a second mistake. */
+  /** Names of tasks that could not be read: a need of such a task is no further mistake. */
   readonly unread: ReadonlySet<string>;
 }
 
@@ -74,7 +74,7 @@ class TaskBuilder {
     return { specs, origins, bases: this.#bases, unread: this.#unread };
   }
 
-  /** The plan is lost, but the edges of this task are still worth a look: all that is wrong is to be said at once. */
+  /** The plan is refused already, but the edges of this task are still checked: the user is told all mistakes at once. */
   #addUnread(id: TaskId, raw: unknown, origin: PathPart): void {
     this.#unread.add(id);
     const quiet = new Problems("", 0);

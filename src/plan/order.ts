@@ -1,7 +1,7 @@
-/** An order in which the tasks could run one by one, and the circles that stand in its way. Loops only: a chain may be a million long. */
+/** An order in which the tasks could run one by one, and the circles that prevent it. Loops only: a chain may be a million tasks long. */
 import { type Graph, type TaskNo, taskNo } from "../domain/graph.ts";
 
-/** The tasks, each after all it waits for. Those on a circle, or behind one, are left out. A task that waits for itself is taken as if it did not. */
+/** The tasks, each after all tasks it waits for. Tasks on a circle, or behind one, are left out. A need of itself is ignored. */
 export function topologicalOrder(graph: Graph): Int32Array {
   const waits = new Int32Array(graph.size);
   for (let no = 0; no < graph.size; no++) {
@@ -110,7 +110,7 @@ function shortestCircle(group: readonly number[], needs: Needs, within: (no: num
   return best;
 }
 
-/** Breadth first from a task until something waits for it again: the shortest way round. */
+/** Breadth first from a task until a task waits for it again: the shortest circle. */
 function circleThrough(start: number, needs: Needs, within: (no: number) => boolean): readonly TaskNo[] {
   const from = new Map<number, number>();
   const queue = [start];

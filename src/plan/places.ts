@@ -8,7 +8,7 @@ export class Place {
   key: number | undefined;
   value: number | undefined;
 
-  /** The place below this one that somebody asked for. */
+  /** The place below this one, if a finding asked for it. */
   child(part: PathPart): Place | undefined {
     return this.#children.get(part);
   }
@@ -17,7 +17,7 @@ export class Place {
     path.reduce<Place>((place, part) => place.#childOrNew(part), this);
   }
 
-  /** Of a key that is written twice the last one counts, with what is in it. */
+  /** Of a key that is written twice the last one counts, with everything in it. */
   found(key: number, value: number): void {
     if (this.key !== undefined) this.#forget();
     this.key = key;

@@ -221,7 +221,7 @@ tasks:
       ...SPEC_DEFAULTS,
       id: "build-mac-os-22",
       title: "Build mac os",
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: what is not the matrix's is the shell's.
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: names that the matrix does not have are left to the shell.
       run: { shell: "make OS=mac os NODE=22 HOME=${HOME}" },
       verify: { argv: ["test", "-d", "out/mac os"] },
       writes: ["out/mac os/22/"],

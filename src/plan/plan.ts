@@ -28,7 +28,7 @@ export interface Plan {
   readonly rates: Rates;
   /** Its share among the plans it competes with; 1 when absent. */
   readonly weight?: number;
-  /** Whom it belongs to. */
+  /** The tenant it belongs to. */
   readonly tenant?: string;
   /** In submit order, which is the order of the file. */
   readonly tasks: readonly TaskSpec[];
@@ -63,7 +63,7 @@ export async function parsePlan(
   return parseDecoded(decode(bytes, options.bytesMax), file, options);
 }
 
-/** The same of a plan that came as text. */
+/** The same for a plan that came as text. */
 export function parsePlanText(text: string, file: string, options: ParseOptions = {}): ReturnType<typeof parsePlan> {
   return parseDecoded(decodeText(text, options.bytesMax), file, options);
 }
@@ -128,12 +128,12 @@ function planOf(source: Source, file: string, options: ParseOptions, findings: F
   return plan;
 }
 
-/** When the rest of a plan is wrong its tasks are looked at all the same, so that all is said at once. */
+/** When the rest of a plan is wrong its tasks are checked all the same, so that the user is told everything at once. */
 function tasksOnly(value: unknown): PlanInput | undefined {
   return isMap(value) && Object.hasOwn(value, "tasks") ? { tasks: value.tasks } : undefined;
 }
 
-/** What is neither a map nor a list is of no size, and spoken of later. */
+/** A value that is neither a map nor a list has no size, and is reported later. */
 function hasFittingSize(tasks: unknown, keys: number, findings: Findings): boolean {
   const spot: Finding["spot"] = { path: ["tasks"], at: "key" };
   const size = Array.isArray(tasks) ? tasks.length : keys;
@@ -172,7 +172,7 @@ const nameOf = (file: string): string => /([^/\\]+?)(?:\.[^./\\]*)?$/.exec(file)
 
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/;
 
-/** Characters that make text appear in another order than it is read in: what one sees is then not what is run. */
+/** Characters that show text in another order than it is read in: a person would see something else than what runs. */
 function checkDirection(text: string, findings: Findings): void {
   const offset = text.search(TURNING);
   if (offset === -1) return;

@@ -8,7 +8,7 @@ import { type Plan, parsePlan } from "./plan.ts";
 const RUNS = 300;
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Whatever is parsed gives a plan or diagnostics that point into the file; it never throws. */
+/** Every input gives a plan, or diagnostics that point into the file; parsing never throws. */
 async function expectAnAnswer(bytes: Uint8Array, file: string): Promise<void> {
   const result = await parsePlan(bytes, file);
   const diagnostics = result.ok ? result.value.warnings : result.error;
@@ -207,7 +207,7 @@ describe("a plan", () => {
       resources: fc.constant({ cpu: 100, memory: "1TiB", claude: 10, tokens: "400k/min", calls: "5/h" }),
       defaults: fc.record(common, { requiredKeys: [] }),
       tasks: fc.array(task, { minLength: 1, maxLength: 6 }).map((tasks) => {
-        // Each waits only for what comes before it, and ids are numbers in an order of their own.
+        // Each task waits only for tasks before it, and ids are numbers in an order of their own.
         const ids = (nos: readonly number[], own: number) => nos.filter((no) => no < own).map((no) => String(10 - no));
         return tasks.map((one, no) => ({
           ...one,

@@ -1,4 +1,4 @@
-/** Requests that can never be met: better said before the plan runs than waited for. */
+/** Requests that can never be met: the user is told before the plan runs. */
 import { type TaskNo, taskNo } from "../domain/graph.ts";
 import { formatBytes } from "../domain/size.ts";
 import { type Amounts, type Rates, SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
@@ -17,7 +17,7 @@ interface Demand {
   readonly rates: Rates;
 }
 
-/** Every request of the plan that is larger than what it names and what `capacity` has. What neither knows, there is none of. */
+/** Every request of the plan that is larger than what the plan declares and what `capacity` has. A resource that neither knows counts as zero. */
 export const impossible = (plan: Demand, capacity: Amounts): readonly Impossible[] =>
   tooLarge(plan.tasks, (name) => ownLimit(plan, name, amountOf(capacity, name)) ?? 0);
 

@@ -1,4 +1,4 @@
-/** The small texts of a plan that stand for something: ids, durations, amounts, paths, words. */
+/** The short texts of a plan that have a meaning of their own: ids, durations, amounts, paths, words. */
 import { ID_LENGTH_MAX, isId, type TaskId, taskId } from "../domain/ids.ts";
 import { normalizePath, PATH_LENGTH_MAX } from "../domain/paths.ts";
 import { parseBytes } from "../domain/size.ts";
@@ -27,7 +27,7 @@ export const name: Schema<string> = text({
   json: { pattern: ID_PATTERN },
 });
 
-/** What nobody should see in a name: control characters, and marks that turn the direction of the text around them. */
+/** What a name must not contain: control characters, and marks that turn the direction of the text around them. */
 const UNSEEN = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u;
 
 /** Text that is shown to people on one line. */
@@ -85,7 +85,7 @@ export const cores: Schema<number> = union(
   }),
 );
 
-/** Sums such as 0.1 + 0.2 are a little off, and meant to be what they look like. */
+/** Sums such as 0.1 + 0.2 are not exact, and count as the number they are meant to be. */
 function isThousandths(cores: number): boolean {
   return Math.abs(cores * 1000 - Math.round(cores * 1000)) < 1e-6;
 }
@@ -148,7 +148,7 @@ export const path: Schema<string> = text({
 /** Where a command runs: inside the plan's directory, or any absolute path. */
 export const directory: Schema<string> = text({
   expects: "a directory inside the plan's directory, or an absolute path",
-  // Kept as it is written: unlike the paths that are only compared, this one must be found on the disk.
+  // Kept as it is written: other paths are only compared, but this one must be found on the disk.
   parse: (raw) => (normalizePath(raw.startsWith("/") ? `.${raw}` : raw) === undefined ? undefined : raw),
   json: { minLength: 1, maxLength: PATH_LENGTH_MAX },
   hint: "Write it with `/`; a relative one may not leave the plan's directory by `..`.",
@@ -166,7 +166,7 @@ export const capability: Schema<string> = text({
 export const labelRule: KeyRule = { accepts: (key) => WORD.test(key), expects: "a word", pattern: WORD.source };
 
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
-/** Every process a task starts is given these; a plan that set them too would only be overruled. */
+/** Every process of a task gets these; a value that the plan sets would be overwritten. */
 const ENV_OWN = new Set(["ROTA_RUN", "ROTA_TASK", "ROTA_ATTEMPT", "ROTA_FENCE"]);
 
 export const envRule: KeyRule = {

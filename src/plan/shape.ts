@@ -101,7 +101,7 @@ const amounts = record(idRule, count, { fields: RESOURCE_FIELDS });
 const capacities = record(idRule, capacity, { fields: RESOURCE_FIELDS });
 
 const later = (what: string) => refused(`${what} cannot be used in this version of Rota.`);
-/** Known to the plan language, and not run by this version. Saying so is kinder than calling them unknown. */
+/** Known to the plan language, and not run by this version. Saying so helps more than calling them unknown. */
 const LATER = {
   agent: later('"agent" (work for an agent)'),
   cache: later('"cache" (results kept from earlier runs)'),
@@ -130,7 +130,7 @@ const SHAREABLE = {
   channel: name.describe("Only sessions that listen on this channel take it.").optional(),
   session: name.describe("Only the session of this id takes it.").optional(),
   provider: name
-    .describe("The service the task depends on. One that keeps failing is left alone for a while, for all who name it.")
+    .describe("The service the task depends on. While it keeps failing, no task that names it is started.")
     .optional(),
   reads: list(path).describe("Paths, prefixes and globs the task reads.").optional(),
   writes: list(path)
@@ -193,7 +193,7 @@ export const defaultsShape = object(COMMON, {
   foreign: { ...TASK_WORDS, ...belongs(OWN, "into the task it is meant for") },
 });
 
-/** For a task that is a command and nothing else. */
+/** For a task that is written as its command and nothing else. */
 function asTask(value: unknown): string | undefined {
   const isCommand =
     typeof value === "string" ? shell.read(value, new Problems("", 0)) : argv.read(value, new Problems("", 0));
@@ -207,7 +207,7 @@ function doesOneThing(json: JsonSchema): JsonSchema {
   return { ...json, anyOf: [{ required: ["run"] }, { required: ["prompt"] }] };
 }
 
-/** Read one by one and not here, so that a million tasks are never held twice. */
+/** Read one by one elsewhere, so that a million tasks are never held twice. */
 const tasks = new Schema<unknown>(
   {
     read: (value) => value,

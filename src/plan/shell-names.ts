@@ -1,9 +1,9 @@
-/** Which variables a shell script takes from its environment: read as far as that needs, and with doubt resolved in the script's favour. */
+/** Which variables a shell script takes from its environment: reads only as much of the shell language as that needs. In doubt there is no warning. */
 
-/** What a shell has of its own. */
+/** Variables that a shell sets itself. */
 const OWN =
   /^(?:_|PWD|OLDPWD|IFS|PPID|OPTIND|OPTARG|OPTERR|RANDOM|SRANDOM|SECONDS|LINENO|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|E?UID|GROUPS|SHLVL|REPLY|FUNCNAME|DIRSTACK|PIPESTATUS|EPOCH(?:SECONDS|REALTIME)|COLUMNS|LINES|COPROC|MAPFILE|PS[0-4]|BASH(?:_\w+)?)$/;
-/** Text that is run as well may set any variable. */
+/** Text that is run by these may set any variable. */
 const RUNS_OTHER_TEXT = /(?:^|[\s;&|({])(?:\.|source|eval)\s/m;
 const ASSIGNED = /(?:^|[\s;&|({`"'])([A-Za-z_]\w*)(?:\[[^\]]{0,99}\])?\+?=/gm;
 const FILLED =
@@ -64,7 +64,7 @@ function scan(text: string, begin: Within, named: Set<string>, set: Set<string>)
   }
 }
 
-/** Takes up what a `$` begins, and says how many characters after it are read. */
+/** Reads what a `$` begins, and gives how many characters after it were read. */
 function expand(text: string, at: number, open: Within[], named: Set<string>, set: Set<string>): number {
   const next = text[at + 1];
   const isSingle = next === "'" && open.at(-1) !== '"' && open.at(-1) !== "document";

@@ -1,4 +1,4 @@
-/** A plan's text as a plain value. Where something in it stands is found only when asked. */
+/** A plan's text as a plain value. Places in the text are looked up only when they are asked for. */
 import { shorten } from "../std/problems.ts";
 import { isMap } from "../std/schema.ts";
 import type { Finding } from "./diagnostics.ts";
@@ -8,7 +8,7 @@ export interface Source {
   readonly value: unknown;
   /** The keys of `tasks`, when that is a map, in the order they are written in, which the value itself may have lost. */
   readonly taskKeys: readonly string[];
-  /** What is wrong with the text although it has a value. */
+  /** Mistakes in a text that can be read all the same. */
   readonly findings: readonly Finding[];
   /** Keys that are written twice in one map, in the order of the file. The value has the last of them. */
   readonly duplicates: readonly Duplicate[];
@@ -39,7 +39,7 @@ export interface Duplicate {
   readonly first: number;
 }
 
-/** Says where the other one is, because in a long plan that is what one looks for. */
+/** Names the place of the other key, because in a long plan the user looks for it. */
 export function duplicateFindings(text: string, duplicates: readonly Duplicate[]): readonly Finding[] {
   if (duplicates.length === 0) return [];
   const positionOf = positionsIn(text);

@@ -10,7 +10,7 @@ async function said(text: string, file = "plan.yaml"): Promise<readonly string[]
 
 describe("a key that is written again hides nothing", () => {
   test("of a task in YAML", async () => {
-    const first = "  a: { run: x, needs: [nobody], timeot: 3 }";
+    const first = "  a: { run: x, needs: [absent], timeot: 3 }";
     expect(await said(`tasks:\n${first}\n  b: { run: x }\n  a: { run: x, nedds: [b] }\n`)).toEqual([
       "2:24 PLAN_NEED_UNKNOWN",
       "2:33 PLAN_KEY_UNKNOWN",
@@ -24,7 +24,7 @@ describe("a key that is written again hides nothing", () => {
     expect(await said(text, "plan.json")).toEqual(["2:19 PLAN_KEY_UNKNOWN", "3:1 PLAN_DUPLICATE"]);
   });
 
-  test("of one that stands there three times, in whatever quotes", async () => {
+  test("of a key that is written three times, in whatever quotes", async () => {
     const text = "tasks:\n  a: { run: x, one: 1 }\n  'a': { run: x, two: 2 }\n  \"a\": { run: x, three: 3 }\n";
     expect(await said(text)).toEqual([
       "2:16 PLAN_KEY_UNKNOWN",
@@ -42,7 +42,7 @@ describe("a key that is written again hides nothing", () => {
   });
 
   test("of circles, neither, and what is said of the last one stands in the last one", async () => {
-    const [first, second] = ["  a: { run: x, needs: [b] }", "  a: { run: x, needs: [nobody] }"];
+    const [first, second] = ["  a: { run: x, needs: [b] }", "  a: { run: x, needs: [absent] }"];
     expect(await said(`tasks:\n${first}\n  b: { run: x, needs: [a] }\n${second}\n`)).toEqual([
       "2:24 PLAN_CYCLE",
       "4:3 PLAN_DUPLICATE",

@@ -1,16 +1,16 @@
 /**
- * Of a key that is written twice only the last has a value, so what is wrong inside of the others is not met. It is looked for by reading
- * the plan again, with other names for all that come later. Only a plan that has such keys pays for it.
+ * Of a key that is written twice only the last has a value, so mistakes inside the others are not found. To find them, the plan is read
+ * again, with other names for all later ones. Only a plan with such keys pays for it.
  */
 import type { Diagnostic } from "./diagnostics.ts";
 import { type Position, positionsIn } from "./places.ts";
 import type { Duplicate } from "./source.ts";
 
-/** More are not worth the wait, nor is a plan that takes long to read. */
+/** More readings would take too long, and so would a longer plan. */
 const READINGS_MAX = 8;
 const LENGTH_MAX = 2 ** 18;
 
-/** What was found, with what the keys hide, in the order of the file. */
+/** The diagnostics, with those that the repeated keys hide, in the order of the file. */
 export async function withHidden(
   found: readonly Diagnostic[],
   text: string,
@@ -28,7 +28,7 @@ export async function withHidden(
       if (isInside && !each.message.includes(name)) all.set(keyOf(each), each);
     }
   }
-  // How many more there are is said last.
+  // The finding that says how many more there are comes last.
   return [...all.values()].sort((a, b) => Number(isMore(a)) - Number(isMore(b)) || compare(a, b));
 }
 
@@ -39,7 +39,7 @@ interface HiddenSpan {
   readonly later: readonly number[];
 }
 
-/** Each of the keys that another one comes after, up to that one. */
+/** The span of each key that another one repeats, up to the repetition. */
 function hiddenSpans(duplicates: readonly Duplicate[]): readonly HiddenSpan[] {
   const keys = Map.groupBy(duplicates, ({ first }) => first);
   return [...keys].flatMap(([first, others]) => {
@@ -48,7 +48,7 @@ function hiddenSpans(duplicates: readonly Duplicate[]): readonly HiddenSpan[] {
   });
 }
 
-/** What stands before the first of these places stays where it is. */
+/** Renames the key at these places; text before the first of them stays where it is. */
 function renamed(text: string, places: readonly number[], name: string): string {
   let [result, at] = ["", 0];
   for (const place of places) {
@@ -59,7 +59,7 @@ function renamed(text: string, places: readonly number[], name: string): string 
   return result + text.slice(at);
 }
 
-/** Nor does anything that is said of a plan have it in it, unless it is about that name. */
+/** A name that no diagnostic contains, unless it is about that name. */
 function unusedIn(text: string): string {
   let name = "xq";
   while (text.includes(name)) name += "q";

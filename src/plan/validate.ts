@@ -1,4 +1,4 @@
-/** The law of a plan's graph: every name is a task, nothing waits for itself, all requests can be met, no two writers collide. */
+/** The rules for a plan's graph: every name is a task, no task waits for itself, all requests can be met, no two writers collide. */
 import { type Graph, type TaskNo, taskNo } from "../domain/graph.ts";
 import type { TaskId } from "../domain/ids.ts";
 import type { TaskSpec } from "../domain/spec.ts";
@@ -13,17 +13,17 @@ export interface Subject {
   readonly graph: Graph;
   /** Where the task stands under `tasks`. */
   readonly originOf: (no: TaskNo) => PathPart;
-  /** Whether lists such as `needs` still have the items, in the places, that the file gives them. */
+  /** Whether lists such as `needs` still have the items of the file in their places. */
   readonly isAsWritten: boolean;
   /** Names that are in the plan although no task could be read for them. */
   readonly unread: ReadonlySet<string>;
 }
 
-/** Ids that two tasks of a list have, or that a matrix makes although they are there already. */
+/** Ids that two tasks of a list have, or that a matrix makes although a task has them already. */
 export function checkTwins(subject: Subject, findings: Findings): void {
   for (let no = 0; no < subject.tasks.length; no++) {
     const { id } = subject.tasks[no] as TaskSpec;
-    // The graph knows the last of those with one name; all before it are looked at here.
+    // Of the tasks with one id the graph knows the last; all before it are reported here.
     if (subject.graph.find(id) === no) continue;
     const origin = subject.originOf(subject.graph.find(id) as TaskNo);
     const path = typeof origin === "number" ? ["tasks", origin, "id"] : ["tasks", origin];
@@ -76,7 +76,7 @@ function checkNames(
   }
 }
 
-/** Names tried for a hint. More would take longer than the hint is worth. */
+/** How many names are tried for a hint. More would take longer than the hint is worth. */
 const NAMES_TRIED_MAX = 5_000;
 
 const nearest = (name: string, tasks: readonly TaskSpec[]): string | undefined =>
@@ -95,7 +95,7 @@ function spotOf(
   return { path: subject.isAsWritten ? [...path, at] : path, at: "value" };
 }
 
-/** Names shown of a long circle, half from each end. */
+/** How many names are shown of a long circle, half from each end. */
 const CIRCLE_SHOWN_MAX = 20;
 
 function circleFinding(subject: Subject, circle: readonly TaskNo[]): Finding {
@@ -115,7 +115,7 @@ function circleFinding(subject: Subject, circle: readonly TaskNo[]): Finding {
   };
 }
 
-/** Pairs named one by one; the rest are counted. */
+/** How many pairs are named; the rest are counted. */
 const HAZARDS_SHOWN_MAX = 50;
 
 /** Tasks that touch the same files without one waiting for the other. Only for a graph without circles and gaps. */
@@ -138,7 +138,7 @@ export function checkHazards(subject: Subject, isStrict: boolean, findings: Find
   }
 }
 
-/** Said at the task that comes later in the plan. */
+/** Reported at the task that comes later in the plan. */
 function hazardText(subject: Subject, { a, b, aPath, bPath }: Hazard): Pick<Finding, "message" | "spot"> {
   const [one, other] = [subject.tasks[a] as TaskSpec, subject.tasks[b] as TaskSpec];
   const [oneWrites, otherWrites] = [one.writes.includes(aPath), other.writes.includes(bPath)];

@@ -15,7 +15,7 @@ describe("a script takes from its environment", () => {
     ['cat <<END\nit\'s "$TOKEN"\nEND\necho $AFTER', ["TOKEN", "AFTER"]],
     ["if [ -n \"$CI\" ]; then echo 'on CI'; fi", ["CI"]],
     ["$TOOL --version # with $COMMENT", ["TOOL"]],
-    // What it sets itself, what a shell has of its own, and what it does without.
+    // Variables that the script sets itself, variables of the shell, and texts without any.
     ["NAME=x; echo $NAME", []],
     ["export NAME=x && echo $NAME", []],
     ["NAME=x make && echo $NAME", []],

@@ -1,4 +1,4 @@
-/** Warns of variables that tasks name and do not get: a task has only those of the scheduler's environment that are passed to it. */
+/** Warns of variables that tasks name and do not get: a task has only the variables of the scheduler's environment that are passed to it. */
 import type { TaskNo } from "../domain/graph.ts";
 import type { Command, TaskSpec } from "../domain/spec.ts";
 import type { Findings } from "./diagnostics.ts";
@@ -38,7 +38,7 @@ export function checkVariables(
 function mentions(tasks: readonly TaskSpec[]): ReadonlyMap<string, Mention> {
   const found = new Map<string, Mention>();
   for (const [at, { env, pool, run, verify }] of tasks.entries()) {
-    // What a session runs has the environment of that session.
+    // A command that a session runs has the environment of that session.
     if (pool !== undefined) continue;
     for (const [field, command] of [
       ["run", run],
@@ -57,10 +57,10 @@ function mentions(tasks: readonly TaskSpec[]): ReadonlyMap<string, Mention> {
 }
 
 const SHELL = /^(?:.*\/)?(?:ba|da|a|z|k)?sh$/;
-/** Options of one letter, of which the last says that the script follows. A login shell reads files that set variables. */
+/** Options of one letter, the last of which says that the script follows. A login shell reads files that set variables, so `-l` is left out. */
 const SCRIPT_FOLLOWS = /^-[a-km-z]*c$/;
 
-/** What a shell reads of the command: nothing of a program that is started without one. */
+/** The script that a shell reads. Nothing for a program that is started without a shell. */
 function scriptOf(command: TaskSpec["run"] | Command | undefined): string | undefined {
   if (command === undefined || "prompt" in command) return undefined;
   if ("shell" in command) return command.shell;

@@ -8,11 +8,11 @@ const DASH = 0x2d;
 export class YamlCursor {
   readonly text: string;
   at = 0;
-  /** The column of what comes next; -1 after the last line. */
+  /** The column of the next character; -1 after the last line. */
   indent = 0;
   lineStart = 0;
   depth = 0;
-  /** The keys as they are written, of maps that have numbers among them: as keys of an object they would lose their place. */
+  /** The keys as they are written, for maps with numbers among the keys: as keys of an object these would lose their place. */
   readonly orders = new Map<object, string[]>();
 
   constructor(text: string) {
@@ -44,7 +44,7 @@ export class YamlCursor {
     return code === LINE_FEED || this.at >= this.text.length;
   }
 
-  /** Leaves a line that holds nothing more than a comment, for the next one with something on it. */
+  /** Leaves a line that holds nothing more than a comment, and goes to the next line with content. */
   endLine(): boolean {
     this.skipSpaces();
     if (!this.isLineEnd()) return false;
@@ -71,7 +71,7 @@ export class YamlCursor {
     }
   }
 
-  /** Writes down where the key stands among the others, when numbers as keys would lose that. */
+  /** Notes the place of the key among the others, when an object would lose it because keys are numbers. */
   noteOrder(map: object, key: string): void {
     const first = key.charCodeAt(0);
     const order = this.orders.get(map);

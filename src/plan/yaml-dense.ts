@@ -1,11 +1,11 @@
 /**
- * Finds text that is all structure and no content. Nobody writes it, and the parser of all of YAML takes up to ten times as long for it as for a
- * plan of the same size, so that a few megabytes of brackets would hold up everybody who waits for the daemon.
+ * Finds text that is all structure and no content. No person writes such text, and the full YAML parser takes up to ten times as long for it as
+ * for a plan of the same size, so a few megabytes of brackets would keep every caller of the daemon waiting.
  */
 
-/** Brackets that are open at once. Those in quoted text count too: a text with a thousand more opened than closed is none of a plan's. */
+/** Brackets that are open at once. Brackets in quoted text count too: a plan never has a thousand more opened than closed. */
 const OPEN_MAX = 1_000;
-/** Words in a row that begin with a sign of YAML's own. */
+/** Words in a row that begin with a special sign of YAML. */
 const SIGNS_MAX = 500;
 
 const [LF, CR, SPACE, TAB] = [0x0a, 0x0d, 0x20, 0x09] as const;
@@ -14,7 +14,7 @@ const OPENERS = codesOf("[{");
 const CLOSERS = codesOf("]}");
 const SIGNS = codesOf("[{-?&!*:,|>");
 
-/** Where it becomes too much; nothing when it never does. */
+/** The offset at which it becomes too dense; nothing when it never does. */
 export function tooDenseAt(text: string): number | undefined {
   let open = 0;
   let signs = 0;

@@ -24,7 +24,7 @@ function placesOf(source: Pick<Source, "locate">, paths: readonly Path[]): reado
   return paths.map((path) => [path, offsetOf(places, path, "key"), offsetOf(places, path, "value")]);
 }
 
-/** Holds the fast reader to the full one, wherever it answers at all. */
+/** Compares the fast reader with the full one, wherever it answers at all. */
 function expectSameAsFull(text: string): "answered" | "unsure" {
   const fast = readFastYaml(text);
   if (fast === undefined) return "unsure";
@@ -57,7 +57,7 @@ const word = fc.constantFrom(
   "__proto__",
   "constructor",
 );
-/** Mostly harmless, so that now and then one odd thing stands alone in a text that is otherwise plain. */
+/** Mostly harmless, so that now and then a single odd thing stands in a text that is otherwise plain. */
 const words = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom("x", "build", "a b", "10", "'q'", '"d"', "./run.sh -v", "1h30m") },
   { weight: 2, arbitrary: word },
@@ -168,7 +168,7 @@ const tidyText = fc
     }),
   );
 
-/** Checks many texts, and that enough of them were plain enough to say something. */
+/** Checks many texts, and that enough of them were plain for the test to mean something. */
 async function expectSameOnMany(texts: fc.Arbitrary<string>): Promise<void> {
   let [asked, answered] = [0, 0];
   const sameAsFull = fc.property(texts, (text) => {

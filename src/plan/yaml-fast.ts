@@ -30,7 +30,7 @@ const KEY = /[A-Za-z0-9_][A-Za-z0-9_./-]*:(?=[ \n]|$)/y;
 const BLOCK_HEADER = /\|[-+]?\n/y;
 const BAR = 0x7c;
 
-/** The value of the text, or nothing when it is not plainly one thing. `places` receives the offsets it asks for. */
+/** The value of the text, or nothing when its meaning is not certain. `places` receives the offsets it asks for. */
 export function readFastYaml(text: string, places?: Place): FastYaml | undefined {
   if (UNUSUAL.test(text)) return undefined;
   const cursor = new YamlCursor(text);
@@ -115,7 +115,7 @@ function readItem(cursor: YamlCursor, indent: number, place: Place | undefined):
   return readBlock(cursor, place);
 }
 
-/** A value that begins on this line. Only `|` may go on below: a line that is indented more ends the reading of the map or list. */
+/** A value that begins on this line. Only `|` may continue below: a line that is indented more makes the reader give up. */
 function readInline(cursor: YamlCursor, indent: number, place: Place | undefined): unknown {
   const code = cursor.peek();
   if (code === BAR) return readLiteral(cursor, indent);
@@ -140,7 +140,7 @@ function readLiteral(cursor: YamlCursor, indent: number): string | Unsure {
   return chomp === "-" ? lines.join("\n") : `${lines.join("\n")}\n`;
 }
 
-/** The lines up to the first that is indented less. Nothing where blank lines could be part of the text or not. */
+/** The lines up to the first that is indented less. Nothing where it is unclear whether blank lines are part of the text. */
 function literalLines(cursor: YamlCursor, parent: number): string[] | undefined {
   const { text } = cursor;
   const lines: string[] = [];

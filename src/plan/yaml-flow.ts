@@ -1,4 +1,4 @@
-/** Lists and maps in brackets, on one line, as the fast YAML reader takes them. */
+/** Lists and maps in brackets, on one line, as the fast YAML reader reads them. */
 import type { Place } from "./places.ts";
 import { LINE_FEED, SPACE, type YamlCursor } from "./yaml-cursor.ts";
 import { flowPlainEnd, isSureKey, quoted, resolvePlain, UNSURE, type Unsure } from "./yaml-scalars.ts";

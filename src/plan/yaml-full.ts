@@ -14,7 +14,7 @@ import { keyText, YamlValues } from "./yaml-values.ts";
 
 /** The full parser needs about a microsecond per character; more than this would look like a hang. */
 const FULL_LENGTH_MAX = 8 * 2 ** 20;
-/** One missing bracket makes many faults: the first few are those to look at. */
+/** One missing bracket causes many faults: only the first few are worth reading. */
 const FAULTS_MAX = 10;
 
 export function readFullYaml(text: string): Result<Source, readonly Finding[]> {
@@ -35,7 +35,7 @@ export function readFullYaml(text: string): Result<Source, readonly Finding[]> {
   return convert(text, document);
 }
 
-/** Nothing when the parser, which calls itself for every level, has run out of stack. */
+/** Nothing when the parser, which is recursive, has run out of stack. */
 function parsed(text: string): Document.Parsed | undefined {
   try {
     return parseDocument(text, {
@@ -87,7 +87,7 @@ function faultFindings(faults: readonly Fault[]): readonly Finding[] {
   }));
 }
 
-/** Walks only where somebody asked for a place, so its depth is that of the question. */
+/** Walks only along the places that findings asked for, so its depth is theirs. */
 function locate(node: ParsedNode | null, place: Place): void {
   if (isMap<ParsedNode, ParsedNode | null>(node)) {
     for (const { key, value } of node.items) {

@@ -1,6 +1,6 @@
 /** Single values of plain YAML on one line: what the fast reader is sure of, and nothing else. */
 
-/** The answer to everything that is not plainly one thing: the real YAML parser is then asked instead. */
+/** The answer to everything whose meaning is not certain: the full YAML parser is then asked instead. */
 export const UNSURE: unique symbol = Symbol("unsure");
 export type Unsure = typeof UNSURE;
 
@@ -15,7 +15,7 @@ const BACKSLASH = 0x5c;
 /** Everything the core schema reads as a number, in any notation. */
 const NUMBER_LIKE =
   /^(?:[-+]?(?:\d+|\.\d+|\d+\.\d*)(?:[eE][-+]?\d+)?|0o[0-7]+|0x[\da-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
-/** Numbers that are written the one usual way, and are exact. */
+/** Numbers in their usual notation that are exact. */
 const NUMBER_USUAL = /^(?:0|-?[1-9]\d{0,14}|-?(?:0|[1-9]\d{0,8})\.\d{1,6})$/;
 const MINUS_ZERO = /^-0(?:\.0*)?$/;
 const INDEX_USUAL = /^(?:0|[1-9]\d{0,14})$/;
@@ -37,11 +37,11 @@ export function resolvePlain(text: string): string | number | boolean | null | U
   return NUMBER_USUAL.test(text) && !MINUS_ZERO.test(text) ? Number(text) : UNSURE;
 }
 
-/** Keys are text, however they look; but two notations of one number are one key to YAML, so only the usual one is taken. */
+/** Keys are text, whatever they look like. But two notations of one number are one key in YAML, so only the usual notation is accepted. */
 export const isSureKey = (key: string): boolean =>
   NUMBER_LIKE.test(key) ? INDEX_USUAL.test(key) : !WORDS.has(key) && key !== "__proto__";
 
-/** Where text without quotes ends on this line, from `at`; nothing when it is not plainly that. */
+/** Where text without quotes ends on this line, from `at`; nothing when that is not certain. */
 export function plainEnd(text: string, at: number): number | undefined {
   PLAIN_START.lastIndex = at;
   if (!PLAIN_START.test(text)) return undefined;
@@ -70,7 +70,7 @@ export function quoted(text: string, at: number): { readonly value: string; read
   return text.charCodeAt(at) === DOUBLE ? doubleQuoted(text, at) : singleQuoted(text, at);
 }
 
-/** Loops and not expressions: an alternative inside a repetition overflows the stack on megabytes of text. */
+/** Loops and not regular expressions: an alternative inside a repetition overflows the stack on megabytes of text. */
 function doubleQuoted(text: string, at: number): { readonly value: string; readonly end: number } | undefined {
   let hasEscape = false;
   for (let next = at + 1; next < text.length; next++) {
@@ -94,7 +94,7 @@ function singleQuoted(text: string, at: number): { readonly value: string; reado
     const code = text.charCodeAt(next);
     if (code === LINE_FEED) return undefined;
     if (code !== SINGLE) continue;
-    // Two of them are one that does not end the text.
+    // Two quotes in a row stand for a quote, and do not end the text.
     if (text.charCodeAt(next + 1) === SINGLE) next++;
     else return { value: text.slice(at + 1, next).replaceAll("''", "'"), end: next + 1 };
   }

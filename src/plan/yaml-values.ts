@@ -5,7 +5,7 @@ import { isMap } from "../std/schema.ts";
 import type { Finding } from "./diagnostics.ts";
 import { DEPTH_MAX, nestedTooDeeply } from "./source.ts";
 
-/** Aliases may make a document this many times as large as it is written, and any document this large. */
+/** Aliases may make a document this many times as large as it is written, and any document may have this size. */
 const GROWTH_MAX = 10;
 const GROWTH_ALWAYS_ALLOWED = 10_000;
 
@@ -15,7 +15,7 @@ type MapNode = YAMLMap<ParsedNode, ParsedNode | null>;
 export class YamlValues {
   /** What stopped the reading. */
   fault: Finding | undefined;
-  /** What is wrong besides. */
+  /** Other findings. */
   readonly findings: Finding[] = [];
   readonly duplicates: { readonly key: string; readonly offset: number; readonly first: number }[] = [];
   readonly orders = new Map<object, string[]>();
@@ -89,7 +89,7 @@ export class YamlValues {
     return undefined;
   }
 
-  /** `<<` adds what is not there yet. A key of the map's own comes later or has come before, and wins either way. */
+  /** `<<` adds the keys that are not there yet. A key of the map itself wins, whether it comes earlier or later. */
   #merge(map: Record<string, unknown>, order: string[], read: unknown, offset: number): void {
     for (const from of Array.isArray(read) ? read : [read]) {
       if (!isMap(from)) {
