@@ -10,6 +10,7 @@ import { plural } from "../views/moment.ts";
 import { neutralize } from "../views/text.ts";
 import type { Run } from "./command.ts";
 import { reachOf } from "./daemon.ts";
+import { sayWhatPasses } from "./serve-lines.ts";
 import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
@@ -27,8 +28,11 @@ export const run: Run = async (input, context) => {
   const where = socket === undefined ? {} : { socket: resolve(cwd, socket) };
   const of = { config, state, command: SERVE, environment: env, version: version(), ...where };
   await using daemon = await openDaemon({ ...of, executor });
+  const isQuiet = input.flag("quiet") || input.flag("json");
+  const passing = isQuiet ? undefined : sayWhatPasses(daemon.scheduler, context);
   const server = await openDoors(daemon, { state, listen: input.text("listen"), ...where }, terminal);
   terminal.err(`Serving ${state.root} on ${server.socket}${server.url === undefined ? "" : ` and ${server.url}`}\n`);
+  passing?.begin();
   if (input.flag("json")) {
     const { url, tokenFile: token } = server;
     terminal.out(`${JSON.stringify({ socket: server.socket, url, token, pid: process.pid })}\n`);
@@ -37,6 +41,7 @@ export const run: Run = async (input, context) => {
   // Broken when the store can no longer be trusted.
   const reason = await Promise.race([asked, daemon.scheduler.engine.failed]);
   await server.close();
+  passing?.close();
   if (input.flag("stop-tasks")) await stopTasks(reason, daemon, terminal);
   else {
     const again = commandsTo(reachOf(input, context, state.root))(["serve"]);

@@ -9,6 +9,8 @@ export interface Terminal {
   /** Whether somebody watches, on a screen that can be redrawn. */
   readonly interactive: boolean;
   readonly color: boolean;
+  /** Whether colours reach a person who reads `err`. */
+  readonly errColor: boolean;
   readonly columns: number;
   readonly rows: number;
   /** Kept when everything written so far has been taken. */
@@ -35,6 +37,9 @@ export function systemTerminal(env: Readonly<Record<string, string | undefined>>
     err: (text) => void open(process.stderr).write(text),
     interactive: isTerminal && env["TERM"] !== "dumb",
     color: wantsColor(env, isTerminal),
+    get errColor() {
+      return wantsColor(env, isDevice(STDERR) && process.stderr.isTTY === true);
+    },
     get columns() {
       return sizeOr(process.stdout.columns, 100);
     },
@@ -49,6 +54,7 @@ export function systemTerminal(env: Readonly<Record<string, string | undefined>>
 }
 
 const STDOUT = 1;
+const STDERR = 2;
 
 /** What is no device is no terminal, and needs no stream to say so. */
 function isDevice(file: number): boolean {

@@ -190,9 +190,12 @@ const waitingLines = ({ waiting, now }: LiveModel, columns: number): Line[] =>
 
 /** For output that is not a terminal: `12:03:11 ✔ build (attempt 2) 3.1s`. Nothing for events that tell a reader nothing. */
 export function plainLine(event: Event, run: Run, theme: Theme): string | undefined {
-  const line = endLine(event, run) ?? otherLine(event, run);
+  const line = eventSign(event, run);
   return line && paint([quiet(timeOfDay(event.at, theme.timeZone)), " ", ...line], theme);
 }
+
+/** The same without the time: a sign, the task, and what happened. */
+export const eventSign = (event: Event, run: Run): Line | undefined => endLine(event, run) ?? otherLine(event, run);
 
 /** An attempt or a task that came to an end. */
 function endLine(event: Event, run: Run): Line | undefined {

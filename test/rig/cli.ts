@@ -45,7 +45,9 @@ export interface FakeTerminal extends Terminal {
   leave(): void;
 }
 
-export function fakeTerminal(rest: Partial<Pick<Terminal, "interactive" | "color" | "columns">> = {}): FakeTerminal {
+export function fakeTerminal(
+  rest: Partial<Pick<Terminal, "interactive" | "color" | "errColor" | "columns">> = {},
+): FakeTerminal {
   const said = { out: "", err: "" };
   const reader = new AbortController();
   const decoder = new TextDecoder();
@@ -59,6 +61,7 @@ export function fakeTerminal(rest: Partial<Pick<Terminal, "interactive" | "color
     },
     interactive: false,
     color: false,
+    errColor: false,
     columns: 100,
     rows: 30,
     flush: async () => {},

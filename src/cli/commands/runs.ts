@@ -28,7 +28,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     summary: "Schedule for many: agents' sessions, people and programs",
     details:
       "Owns a state directory until it is told to stop: goes on with every run that did not end, runs what is submitted, and " +
-      "lets sessions claim the tasks of their pools. It answers on a socket that only you can use, and with `--listen` on an " +
+      "lets sessions claim the tasks of their pools. It says on standard error what goes by: runs, tasks, sessions and pauses. It answers on a socket that only you can use, and with `--listen` on an " +
       "address of this machine, with a token.\n\n" +
       "Stopped with Ctrl-C or SIGTERM, it leaves running tasks running. The next `rota serve` takes them over, if it starts within " +
       "`leaseTtl` (see `rota config`). With `--stop-tasks` they are stopped with it, and begin again under the next one.",
@@ -45,7 +45,11 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       },
       listen: { kind: "text", value: "HOST:PORT", describe: "Answer there as well, to those who have the token" },
       "stop-tasks": { kind: "flag", describe: "When it is told to stop, stop running tasks too" },
-      json: { kind: "flag", describe: "Print one line of JSON when it is ready, for programs" },
+      quiet: { kind: "flag", short: "q", describe: "Do not say what goes by" },
+      json: {
+        kind: "flag",
+        describe: "Print one line of JSON when it is ready, for programs, and do not say what goes by",
+      },
     },
     examples: ["rota serve", "rota serve --workers 4 --listen 127.0.0.1:7777"],
     load: () => import("../serve.ts"),
