@@ -2,6 +2,7 @@
 import { UserError } from "../domain/errors.ts";
 import { Problems } from "../std/problems.ts";
 import { JOIN } from "../wire/messages.ts";
+import type { Scope } from "../wire/scope.ts";
 import type { Input, Run } from "./command.ts";
 import { placeOf } from "./daemon.ts";
 import { version } from "./version.ts";
@@ -24,6 +25,7 @@ export const run: Run = async (input, context) => {
     signal: stop.signal,
     service,
     profile,
+    scope: (input.text("scope") as Scope | undefined) ?? "work",
     version: version(),
     directory: cwd,
     readPlan: planReader(cwd),

@@ -320,7 +320,7 @@ describe("over MCP", () => {
 
   test("every tool that takes a session or a lease is asked about here", () => {
     const takes = ({ input }: (typeof TOOLS)[number]): boolean =>
-      ["session", "fence"].some((name) => name in (input.json.properties ?? {}));
+      ["session", "fence"].some((name) => Object.hasOwn(input.fields, name));
     expect(TOOLS.filter(takes).map(({ name }) => name)).toEqual(Object.keys(TAKEN));
   });
 

@@ -1,6 +1,6 @@
 /** One call of a tool: its arguments are read, it is done, and whatever comes of it is told in words. */
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { UserError } from "../domain/errors.ts";
+import { UserError, type UserErrorCode } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
 import { Problems } from "../std/problems.ts";
 import { didYouMean } from "../std/schema.ts";
@@ -30,8 +30,8 @@ interface Asked {
 interface Call {
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
-  /** What the caller's token allows; everything when absent. */
-  readonly allows?: (scope: Scope) => boolean;
+  /** What the caller may do. */
+  readonly allows: (scope: Scope) => boolean;
   readonly report?: ToolContext["report"];
 }
 
@@ -64,8 +64,10 @@ export async function callTool({ name, given }: Asked, call: Call, deps: Deps): 
 }
 
 async function reply(tool: Tool, given: Asked["given"], context: ToolContext, { allows }: Call): Promise<ToolReply> {
-  if (allows?.(tool.scope) === false)
-    throw new UserError("FORBIDDEN", `\`${tool.name}\` needs a token with the scope \`${tool.scope}\`.`);
+  if (!allows(tool.scope))
+    throw new UserError("FORBIDDEN", `\`${tool.name}\` needs the scope \`${tool.scope}\`.`, {
+      hint: "Leave it to the person who set this up: a token of that scope allows it, or `rota mcp --scope`.",
+    });
   const problems = new Problems("this call");
   const asked = tool.input.read(understood(tool, given), problems);
   const [first] = problems.list;
@@ -111,10 +113,22 @@ function result({ text, data }: ToolReply, notices: readonly string[]): object {
   };
 }
 
+const AWAY: ReadonlySet<UserErrorCode> = new Set<UserErrorCode>(["DAEMON_MISSING", "DAEMON_STOPPING"]);
+
+/** To start a daemon is for the person who is responsible for this machine, so an agent is told only what it can do itself. */
+function away({ code, message }: UserError, { holds }: Agent): UserError {
+  const [first] = holds.list();
+  const kept =
+    first === undefined ? "" : `Go on with ${first.task}: its lease holds until ${first.deadline} at least. `;
+  return new UserError(code, message, {
+    hint: `${kept}Call again in 30 seconds; what was answered before is kept. If it stays away, tell the person you work for.`,
+  });
+}
+
 const content = (texts: readonly string[]): object => ({ content: texts.map((text) => ({ type: "text", text })) });
 
-function refusal(error: unknown, { onFault }: Deps): string {
-  if (error instanceof UserError) return refusalText(error);
+function refusal(error: unknown, { onFault, agent }: Deps): string {
+  if (error instanceof UserError) return refusalText(AWAY.has(error.code) ? away(error, agent) : error);
   onFault?.(error);
   const message = error instanceof Error ? error.message : String(error);
   return `FAULT: ${message.slice(0, 500)} (Try again; if it stays, look at the daemon's own messages.)`;

@@ -4,7 +4,8 @@ import { later, millis } from "../domain/time.ts";
 import type { Timer } from "../effects/clock.ts";
 import { boolean, type Infer, integer, list, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";
-import type { Grant, SessionReply } from "../wire/answers.ts";
+import { neutralize } from "../views/text.ts";
+import type { DaemonInfo, Grant, SessionReply } from "../wire/answers.ts";
 import { CLAIM, type LeaseRequest, WAIT_MAX } from "../wire/messages.ts";
 import { grantText } from "./present.ts";
 import { answer, type ToolContext, type ToolReply, tool } from "./tool.ts";
@@ -13,6 +14,8 @@ import { answer, type ToolContext, type ToolReply, tool } from "./tool.ts";
 const WAIT_DEFAULT = 30_000;
 /** How often a call that waits says that it still does. */
 const REPORT_EVERY = 10_000;
+/** The most pools that are named. */
+const POOLS_MAX = 10;
 
 const { run, task, priority, key } = CLAIM.fields;
 const ASKED = object(
@@ -54,6 +57,10 @@ export const claimNext = tool({
   output: answer({
     claimed: boolean(),
     session: text().optional().describe("The session that claimed."),
+    pool: text().optional().describe("Its pool, when nothing was claimed."),
+    ready: list(object({ pool: text(), ready: integer() }))
+      .optional()
+      .describe("The pools that have ready tasks."),
     run: text().optional(),
     task: text().optional(),
     attempt: integer().optional(),
@@ -72,20 +79,31 @@ export const claimNext = tool({
 async function claim(asked: Asked, context: ToolContext): Promise<ToolReply> {
   const waiting = reportWaiting(asked.waitMs, context);
   try {
-    if (asked.session !== undefined) return replyTo(await take(asked, asked.session, "pull", context), asked.session);
-    return await context.agent.inSession(async ({ session, mode }) =>
-      replyTo(await take(asked, session, mode, context), session),
+    if (asked.session !== undefined)
+      return await replyTo(await take(asked, asked.session, "pull", context), { session: asked.session });
+    return await context.agent.inSession(async (joined) =>
+      replyTo(await take(asked, joined.session, joined.mode, context), joined),
     );
   } finally {
     waiting.cancel();
   }
 
-  function replyTo(grant: Grant | undefined, session: string): ToolReply {
+  async function replyTo(grant: Grant | undefined, who: Who): Promise<ToolReply> {
     const { remembers } = context.agent;
-    if (grant === undefined)
-      return nothing(asked.waitMs, remembers || asked.session !== undefined ? session : undefined);
-    return given(grant, session, remembers);
+    if (grant !== undefined) return given(grant, who.session, remembers);
+    const isNamed = remembers || asked.session !== undefined;
+    return nothing(asked.waitMs, who, isNamed, await readyPools(context));
   }
+}
+
+/** The session that claims, and its pool where that is known here. */
+type Who = Pick<SessionReply, "session"> & Partial<Pick<SessionReply, "pool">>;
+type ReadyPool = Pick<DaemonInfo["pools"][number], "pool" | "ready">;
+
+/** The pools of sessions in which something is ready. An answer that does not come is not waited for by an agent that has nothing to do. */
+async function readyPools({ service }: ToolContext): Promise<readonly ReadyPool[]> {
+  const info = await service.info().catch(() => undefined);
+  return info?.pools?.filter(({ ready }) => ready > 0).map(({ pool, ready }) => ({ pool, ready })) ?? [];
 }
 
 /** Claims one task, in the way of the session's pool, and begins it. */
@@ -146,14 +164,35 @@ function given(grant: Grant, session: string, renewed: boolean): ToolReply {
   return { text: grantText(grant, session, next), data: { claimed: true, session, ...grant, next } };
 }
 
-function nothing(waitMs: number, session: string | undefined): ToolReply {
-  const next =
-    "Call `claim_next` again to go on waiting. `status` shows what is queued, `why` what one task waits for.";
+function nothing(waitMs: number, { session, pool }: Who, isNamed: boolean, ready: readonly ReadyPool[]): ToolReply {
   const waited = waitMs === 0 ? "" : ` within ${Math.round(waitMs / 1_000)} s`;
+  const where = pool === undefined ? "the pool of the session" : `pool ${neutralize(pool)}`;
+  const elsewhere = ready.filter((each) => each.pool !== pool);
+  const isReadyHere = elsewhere.length < ready.length;
+  const next = [
+    "Call `claim_next` again to go on waiting.",
+    ...(isReadyHere
+      ? [`What is ready in ${where} is not for this session: \`why\` with a task says what it asks for.`]
+      : []),
+    ...(elsewhere.length === 0 ? [] : [elsewhereText(elsewhere)]),
+  ].join(" ");
   return {
-    text: `Nothing to claim${waited}. ${next}`,
-    data: { claimed: false, ...(session !== undefined && { session }), next },
+    text: `Nothing to claim in ${where}${waited}. ${next}`,
+    data: {
+      claimed: false,
+      ...(isNamed && { session }),
+      ...(pool !== undefined && { pool }),
+      ...(ready.length > 0 && { ready: ready.slice(0, POOLS_MAX) }),
+      next,
+    },
   };
+}
+
+/** An agent cannot leave its pool by itself: the person who set it up says which one it is for. */
+function elsewhereText(pools: readonly ReadyPool[]): string {
+  const named = pools.slice(0, POOLS_MAX).map(({ pool, ready }) => `${neutralize(pool)} (${ready})`);
+  const rest = pools.length > POOLS_MAX ? ", and others" : "";
+  return `Tasks are ready in other pools: ${named.join(", ")}${rest}. The person who set this up can name one of them with \`rota mcp --pool\`, or over HTTP with the header \`Rota-Pool\`.`;
 }
 
 /** Tells a client that asked for it, every now and then, that the call still waits. */

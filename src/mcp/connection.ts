@@ -15,10 +15,10 @@ import {
 import type { Authority } from "../domain/authority.ts";
 import { type Millis, minutes } from "../domain/time.ts";
 import { isMap } from "../std/schema.ts";
-import type { Scope } from "../wire/scope.ts";
+import { allows, SCOPES, type Scope } from "../wire/scope.ts";
 import { Agent, type AgentProfile } from "./agent.ts";
 import { callTool, type ToolDeps } from "./call.ts";
-import { TOOL_LIST } from "./tools.ts";
+import { toolList } from "./tools.ts";
 
 export interface ConnectionOptions extends ToolDeps {
   /** The program's own version. */
@@ -26,6 +26,8 @@ export interface ConnectionOptions extends ToolDeps {
   readonly profile?: AgentProfile;
   /** Who is named in the ledger; the agent when absent. */
   readonly by?: string;
+  /** What the client may do at the most; a caller with a token of its own may do what that allows. Everything when absent. */
+  readonly scope?: Scope;
   /** See `AgentOptions`. */
   readonly authority?: Authority;
   /** How long the agent may say nothing before its leases are no longer renewed for it. */
@@ -38,8 +40,8 @@ export interface ConnectionOptions extends ToolDeps {
 const SILENCE = minutes(60);
 /** Calls of one client at once: an agent has a few, a client gone wild has many. */
 const CALLS_MAX = 64;
-/** The list of tools changes only with the program. */
-const KEPT = { ttlMs: 3_600_000, cacheScope: "public" } as const;
+/** The list of tools changes only with the program, and is as long as the caller's scope allows. */
+const KEPT = { ttlMs: 3_600_000, cacheScope: "private" } as const;
 
 const INSTRUCTIONS =
   "Rota hands out tasks to agents. The loop: `claim_next`, do what it says in its directory, `progress` now and then, then `complete` or `fail`, and " +
@@ -76,11 +78,11 @@ export class Connection {
         cacheHints: { "tools/list": KEPT, "server/discover": KEPT },
       },
     );
-    server.setRequestHandler("tools/list", ({ params }) => {
+    server.setRequestHandler("tools/list", ({ params }, { http }) => {
       // All of them at once: there are too few for pages, so nobody was ever given a cursor.
       if (params?.cursor !== undefined)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, "There is no such page.");
-      return { tools: TOOL_LIST } as ListToolsResult;
+      return { tools: toolList(this.#scopesOf(http)) } as ListToolsResult;
     });
     server.setRequestHandler("tools/call", async ({ params }, context) => {
       const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {};
@@ -121,12 +123,12 @@ export class Connection {
     const gone = http?.req?.signal;
     const signal = gone === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, gone]);
     const progressToken = mcpReq._meta?.progressToken;
-    const scopes = http?.authInfo?.scopes;
+    const scopes = this.#scopesOf(http);
     return (await callTool(
       { name, given },
       {
         signal,
-        ...(scopes !== undefined && { allows: (scope: Scope) => scopes.includes(scope) }),
+        allows: (scope) => scopes.includes(scope),
         ...(progressToken !== undefined && {
           report: (progress: number, total: number, message: string) => {
             if (signal.aborted) return;
@@ -137,6 +139,11 @@ export class Connection {
       },
       { ...this.#options, agent: this.agent },
     )) as CallToolResult;
+  }
+
+  #scopesOf(http: ServerContext["http"]): readonly string[] {
+    const { scope: most = "admin" } = this.#options;
+    return http?.authInfo?.scopes ?? SCOPES.filter((scope) => allows(most, scope));
   }
 
   #introduce(clientInfo: unknown): void {

@@ -22,7 +22,10 @@ test("the guide's messages are answered as it says", async () => {
 
 test("the guide's settings are JSON that a client can take", () => {
   const servers = blocks("json").map((text) => (JSON.parse(text) as { mcpServers: { rota: object } }).mcpServers.rota);
-  expect(servers).toMatchObject([{ command: "rota", args: ["mcp", "--state", ".rota"] }, { type: "http" }]);
+  expect(servers).toMatchObject([
+    { command: "rota", args: ["mcp", "--pool", "writers", "--state", ".rota"] },
+    { type: "http" },
+  ]);
 });
 
 test("the guide names every tool, and none that there is not", () => {

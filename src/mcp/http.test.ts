@@ -176,7 +176,7 @@ describe("a session", () => {
     const refused = await send(call("submit", { text: "x", directory: "/" }), headers, { scopes });
     expect(refused.body?.result).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringMatching(/^FORBIDDEN: `submit` needs a token with the scope `admin`/) }],
+      content: [{ text: expect.stringMatching(/^FORBIDDEN: `submit` needs the scope `admin`/) }],
     });
     expect(daemon.callsOf("submit")).toEqual([]);
   });

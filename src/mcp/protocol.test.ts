@@ -8,6 +8,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { converse } from "../../test/rig/mcp.ts";
 import { grant } from "../../test/rig/mcp-daemon.ts";
+import type { Scope } from "../wire/scope.ts";
 import { TOOLS } from "./tools.ts";
 
 const META = {
@@ -215,6 +216,22 @@ describe("the tools", () => {
         "title",
       ]);
     }
+  });
+
+  test("are those that the scope of the server allows, in the list and in a call", async () => {
+    const named = async (scope: Scope) => {
+      const { ask } = await client("2025-11-25", { scope });
+      const { tools } = (await ask("tools/list"))["result"] as { tools: { name: string }[] };
+      return tools.map(({ name }) => name);
+    };
+    const [read, work, admin] = [await named("read"), await named("work"), await named("admin")];
+    expect(read).toEqual(["status", "why", "events"]);
+    expect(admin.filter((name) => !work.includes(name))).toEqual(["submit", "cancel", "pause", "resume"]);
+    const { call, daemon } = await client("2025-11-25", { scope: "work" });
+    expect((await call("submit", { text: "tasks: {}" })).content[0]?.text).toMatch(
+      /^FORBIDDEN: `submit` needs the scope/,
+    );
+    expect(daemon.calls).toEqual([]);
   });
 
   test("that only read say so, and only one destroys", () => {

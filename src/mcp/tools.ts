@@ -26,12 +26,13 @@ export const TOOLS: readonly Tool[] = [
 const BY_NAME: ReadonlyMap<string, Tool> = new Map(TOOLS.map((tool) => [tool.name, tool]));
 export const toolNamed = (name: string): Tool | undefined => BY_NAME.get(name);
 
-/** As `tools/list` gives them: always the same, so that clients may keep them. */
-export const TOOL_LIST: readonly object[] = TOOLS.map(({ name, description, annotations, input, output }) => ({
-  name,
-  title: annotations.title,
-  description,
-  inputSchema: input.json,
-  outputSchema: output,
-  annotations,
-}));
+/** As `tools/list` gives them to a caller of these scopes: always the same, so that clients may keep them. */
+export const toolList = (scopes: readonly string[]): readonly object[] =>
+  TOOLS.filter(({ scope }) => scopes.includes(scope)).map(({ name, description, annotations, input, output }) => ({
+    name,
+    title: annotations.title,
+    description,
+    inputSchema: input.json,
+    outputSchema: output,
+    annotations,
+  }));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { converse } from "../../test/rig/mcp.ts";
-import { fakeDaemon, grant, leaseReply, session, TTL } from "../../test/rig/mcp-daemon.ts";
+import { fakeDaemon, grant, leaseReply, TTL } from "../../test/rig/mcp-daemon.ts";
 import { UserError } from "../domain/errors.ts";
 import type { LeaseReply } from "../wire/answers.ts";
 
@@ -17,110 +17,6 @@ async function working(overrides: Parameters<typeof fakeDaemon>[0] = {}) {
   await client.call("claim_next");
   return client;
 }
-
-describe("claiming", () => {
-  test("joins once, by the name of the client, begins the task and tells all about it", async () => {
-    const client = converse();
-    client.daemon.ready.push(grant(), grant({ task: "test", fence: 4 }));
-    await client.open();
-    const first = await client.call("claim_next");
-    await client.call("claim_next", { run: "last", priority: "high", key: "k" });
-    expect(client.daemon.calls.map(({ name, args }) => [name, ...args])).toEqual([
-      ["join", { agent: "claude-code", capabilities: [], slots: 1 }],
-      ["claim", { session: "s1", waitMs: 30_000 }],
-      ["start", LEASE],
-      ["claim", { session: "s1", run: "last", priority: "high", key: "k", waitMs: 30_000 }],
-      ["start", { ...LEASE, task: "test", fence: 4 }],
-      // Of the one that is held already nothing was heard.
-      ["heartbeat", LEASE],
-    ]);
-    expect(first.structuredContent).toMatchObject({ claimed: true, session: "s1", ...grant() });
-    for (const said of ["build", "r1", "secret-1", "Build it.", "/project", "dist/", "complete"])
-      expect(texts(first)).toContain(said);
-  });
-
-  test("uses what the server was started with", async () => {
-    const profile = { session: "mine", agent: "reviewer", pool: "p", workspace: "/w", capabilities: ["gpu"], slots: 2 };
-    const client = converse({ profile });
-    await client.open();
-    await client.call("claim_next", { waitMs: 0 });
-    expect(client.daemon.callsOf("join")).toEqual([{ name: "join", args: [profile], by: "reviewer" }]);
-  });
-
-  test("works as another session when one is named, and joins none", async () => {
-    const client = converse();
-    client.daemon.ready.push(grant());
-    await client.open();
-    await client.call("claim_next", { session: "theirs" });
-    expect(client.daemon.callsOf("join")).toEqual([]);
-    expect(client.daemon.callsOf("claim")[0]?.args).toMatchObject([{ session: "theirs" }]);
-  });
-
-  test("waits for an assignment where the pool assigns, whether that is known or is found out", async () => {
-    const disabled = new UserError("SELF_CLAIM_DISABLED", "This pool assigns.");
-    const daemon = fakeDaemon({
-      join: async () => session({ mode: "push" }),
-      claim: () => Promise.reject(disabled),
-    });
-    daemon.ready.push(grant(), grant({ task: "test" }));
-    const client = converse({ daemon });
-    await client.open();
-    expect((await client.call("claim_next")).structuredContent).toMatchObject({ task: "build" });
-    expect((await client.call("claim_next", { session: "s2" })).structuredContent).toMatchObject({ task: "test" });
-    expect(daemon.callsOf("claim").length).toBe(1);
-  });
-
-  test("says what to do when there is nothing", async () => {
-    const client = converse();
-    await client.open();
-    const answer = await client.call("claim_next", { waitMs: 0 });
-    expect(answer).toMatchObject({ isError: false, structuredContent: { claimed: false, session: "s1" } });
-    expect(texts(answer)).toContain("claim_next");
-  });
-
-  test("joins anew when the daemon does not know the session any more", async () => {
-    let known = false;
-    const daemon = fakeDaemon({
-      claim: async () => {
-        if (known) return grant();
-        known = true;
-        throw new UserError("SESSION_UNKNOWN", "There is no session s1.");
-      },
-    });
-    const client = converse({ daemon });
-    await client.open();
-    expect((await client.call("claim_next")).structuredContent).toMatchObject({ claimed: true });
-    expect(daemon.callsOf("join").length).toBe(2);
-  });
-
-  test("tries to join again after a join that failed", async () => {
-    let up = false;
-    const daemon = fakeDaemon({
-      join: async () => {
-        if (up) return session();
-        throw new UserError("DAEMON_MISSING", "Nobody answers.");
-      },
-    });
-    const client = converse({ daemon });
-    await client.open();
-    const refused = await client.call("claim_next", { waitMs: 0 });
-    expect(refused.isError).toBe(true);
-    expect(texts(refused)).toMatch(/^DAEMON_MISSING: Nobody answers\. \(Start one/);
-    up = true;
-    expect((await client.call("claim_next", { waitMs: 0 })).isError).toBe(false);
-  });
-
-  test("gives back a task that could not be begun", async () => {
-    const daemon = fakeDaemon({ start: () => Promise.reject(new UserError("LEASE_LOST", "It is gone.")) });
-    daemon.ready.push(grant());
-    const client = converse({ daemon });
-    await client.open();
-    expect((await client.call("claim_next")).isError).toBe(true);
-    expect(daemon.callsOf("release")[0]?.args).toMatchObject([LEASE]);
-    await client.clock.advance(TTL);
-    expect(daemon.callsOf("heartbeat")).toEqual([]);
-  });
-});
 
 describe("a call that waits", () => {
   test("says so every ten seconds to a client that asked for it, and no longer once it is answered", async () => {

@@ -34,7 +34,7 @@ async function daemon(dir: string, args: readonly string[] = [], env: Record<str
   return started;
 }
 
-async function agent(dir: string, args: readonly string[] = ["--pool", "agents"]): Promise<Agent> {
+async function agent(dir: string, args: readonly string[] = ["--pool", "agents", "--scope", "admin"]): Promise<Agent> {
   const client = new Client({ name: "official", version: "2" }, { versionNegotiation: { mode: "auto" } });
   const transport = new StdioClientTransport({ command: process.execPath, args: [MAIN, "mcp", ...args], cwd: dir });
   await client.connect(transport);
@@ -78,7 +78,7 @@ test("an agent submits a plan, does what is its to do, and the rest follows", as
 test("an agent that waits is given what another submits; one that is told to stop hears of it", async () => {
   const dir = freshDir();
   await daemon(dir);
-  const [one, other] = await Promise.all([agent(dir), agent(dir, ["--agent", "boss"])]);
+  const [one, other] = await Promise.all([agent(dir), agent(dir, ["--agent", "boss", "--scope", "admin"])]);
   const waiting = one.call("claim_next");
   const { run } = await other.call("submit", { text: PLAN });
   expect(await waiting).toMatchObject({ run, task: "read" });
@@ -117,10 +117,26 @@ test("what an agent held that was killed goes to another when its lease runs out
   expect(await second.call("complete")).toMatchObject({ state: "succeeded" });
 });
 
+test("an agent is a worker unless its person says more: it submits nothing, and hears where there is work", async () => {
+  const dir = freshDir();
+  await daemon(dir);
+  const [boss, worker] = await Promise.all([agent(dir), agent(dir, ["--pool", "writers"])]);
+  const { tools } = await worker.client.listTools();
+  expect(tools.map(({ name }) => name)).not.toContain("submit");
+  expect(await worker.refusal("submit", { text: PLAN })).toMatch(/^FORBIDDEN: /);
+  await boss.call("submit", { text: PLAN });
+  expect(await worker.call("claim_next", { waitMs: 0 })).toMatchObject({
+    claimed: false,
+    pool: "writers",
+    ready: [{ pool: "agents", ready: 1 }],
+    next: expect.stringContaining("agents (1)"),
+  });
+});
+
 test("without a daemon the agent is told so, and goes on once there is one", async () => {
   const dir = freshDir();
   const { refusal, call } = await agent(dir);
-  expect(await refusal("status")).toMatch(/^DAEMON_MISSING: .*rota serve/s);
+  expect(await refusal("status")).toMatch(/^DAEMON_MISSING: There is no daemon at .*Call again in 30 seconds/s);
   await daemon(dir);
   expect(await call("status")).toMatchObject({ runs: [] });
 });

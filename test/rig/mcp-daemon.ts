@@ -96,6 +96,7 @@ export function fakeDaemon(overrides: Partial<ToolService> = {}): FakeDaemon {
       out: 1,
       parked: 0,
       sessions: 1,
+      pools: [],
       last_seq: 42,
     }),
     submit: async () => ({ run: "r1", tasks: 2, repeated: false }),

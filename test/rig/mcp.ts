@@ -3,6 +3,7 @@ import { PassThrough } from "node:stream";
 import { onTestFinished } from "vitest";
 import type { AgentProfile } from "../../src/mcp/agent.ts";
 import { serveStdio } from "../../src/mcp/stdio.ts";
+import type { Scope } from "../../src/wire/scope.ts";
 import { ManualClock } from "./clock.ts";
 import { type FakeDaemon, fakeDaemon } from "./mcp-daemon.ts";
 
@@ -32,9 +33,14 @@ export interface Conversation {
 }
 
 export function converse(
-  options: { readonly daemon?: FakeDaemon; readonly profile?: AgentProfile; readonly clock?: ManualClock } = {},
+  options: {
+    readonly daemon?: FakeDaemon;
+    readonly profile?: AgentProfile;
+    readonly clock?: ManualClock;
+    readonly scope?: Scope;
+  } = {},
 ): Conversation {
-  const { daemon = fakeDaemon(), clock = new ManualClock(), profile = {} } = options;
+  const { daemon = fakeDaemon(), clock = new ManualClock(), profile = {}, scope } = options;
   const [input, output] = [new PassThrough(), new PassThrough()];
   const heard: Message[] = [];
   let rest = "";
@@ -49,6 +55,7 @@ export function converse(
     service: daemon.service,
     clock,
     profile,
+    ...(scope !== undefined && { scope }),
     version: "1.2.3",
     directory: "/project",
     readPlan: async (path) => ({ text: "tasks: {}", file: path, directory: "/plans" }),

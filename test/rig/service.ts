@@ -29,7 +29,7 @@ const DONE = { run: "r1", task: "build", answer: "done" } as const;
 export const USUAL: { readonly [Name in keyof Service]: Awaited<ReturnType<Service[Name]>> } = {
   info: {
     ...{ version: "0.1.0", pid: 1, state: "/s", socket: "/s/rota.sock", since: AT, workers: 2, paused: [], runs: 0 },
-    ...{ queued: 0, out: 0, parked: 0, sessions: 0, last_seq: 0 },
+    ...{ queued: 0, out: 0, parked: 0, sessions: 0, pools: [], last_seq: 0 },
   },
   submit: SUBMITTED,
   runs: [{ run: "r1", name: "release", state: "active", tasks: 2 }],

@@ -39,6 +39,11 @@ export function lookOf(parts: LookParts): Look {
       workers: engine.dispatcher.workers,
       paused: pausesOf(parts),
       ...countsOf(parts),
+      pools: Array.from(engine.pools.sessionPools(), ([pool, { ready, roster }]) => ({
+        pool,
+        ready: ready.size,
+        sessions: roster?.size ?? 0,
+      })),
       last_seq: engine.world.seq,
     }),
     runs: async ({ limit, before }) => {

@@ -3,6 +3,7 @@
 import { FAILURE_KINDS } from "../../domain/outcome.ts";
 import { REPORTED_STATES } from "../../domain/session.ts";
 import { PRIORITIES } from "../../domain/spec.ts";
+import { SCOPES } from "../../wire/scope.ts";
 import type { ArgumentSpec, CommandSpec, OptionSpec } from "../command.ts";
 import { daemon, run, socket, state, TASK, why } from "./shared.ts";
 
@@ -228,7 +229,7 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     group: "Work as an agent",
     summary: "Serve an agent over MCP, on standard input and output",
     details:
-      "Started by the agent's own client, such as `claude mcp add rota -- rota mcp`. It talks to the daemon of the state directory, " +
+      "Started by the agent's own client, such as `claude mcp add rota -- rota mcp --pool writers`. It talks to the daemon of the state directory, " +
       "joins it as a session when the agent first claims, and renews the leases of what the agent holds for as long as the client " +
       "is connected. Without `--agent` the agent is called as its client calls itself.",
     arguments: [],
@@ -244,10 +245,17 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
       workspace,
       session: { kind: "text", value: "ID", describe: "The session to be known by", fallback: "made up" },
       slots: { kind: "count", value: "N", describe: "How many tasks it does at once", fallback: "1" },
+      scope: {
+        kind: "text",
+        value: "SCOPE",
+        describe: "What the agent may do: `work` claims and reports, `admin` submits, cancels and pauses too",
+        choices: SCOPES,
+        fallback: "work",
+      },
       socket,
       state,
     },
-    examples: ["rota mcp", "rota mcp --pool reviewers --capability typescript"],
+    examples: ["rota mcp --pool reviewers --capability typescript", "rota mcp --pool lead --scope admin"],
     load: () => import("../mcp.ts"),
   },
 ];

@@ -18,6 +18,9 @@ export const INFO = object({
   out: count(),
   parked: count(),
   sessions: count(),
+  pools: list(object({ pool: words(), ready: count(), sessions: count() })).describe(
+    "The pools of sessions that have tasks which are ready, or sessions.",
+  ),
   last_seq: count(),
 });
 export type DaemonInfo = Infer<typeof INFO>;
