@@ -134,7 +134,6 @@ const NO_ACTOR_LEFT: Readonly<Record<string, number>> = {
   "src/http": 51,
   "src/mcp": 33,
   "src/simulate": 87,
-  "src/store": 64,
   "src/views": 38,
   "src/wire": 31,
   test: 62,

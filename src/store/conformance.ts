@@ -16,7 +16,7 @@ import { asRecorded } from "./ledger.ts";
 import { restoreRun, type TaskRow, toRunRow, toTaskRow } from "./rows.ts";
 import { type Batch, type DoneKey, NOTHING, type Request, type Store } from "./store.ts";
 
-/** The epoch of a new owner, after one that does not live. */
+/** The epoch of a new owner; the owner before it does not live. */
 export async function acquired(store: Store): Promise<number> {
   const result = await store.acquire(owner("rota run"));
   if (!result.ok) throw new Error("the owner of the store lives");
@@ -243,7 +243,7 @@ export function storeConformance(name: string, open: OpenStore): void {
       expect(await store.sessions()).toMatchObject([{ joinedAt: NOW, seenAt: later(NOW, minutes(2)), losses: 3 }, {}]);
     });
 
-    test("what is kept of a session does not change with the one that lives", async () => {
+    test("a stored session does not change when the live one does", async () => {
       await using store = await open();
       const { journal, world } = new Scribe();
       journal.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
@@ -344,7 +344,7 @@ export function storeConformance(name: string, open: OpenStore): void {
   orderingConformance(name, open);
   forgettingConformance(name, open);
 
-  test(`${name}: what is done when nobody waits changes nothing that anybody sees`, async () => {
+  test(`${name}: maintenance changes nothing that a reader sees`, async () => {
     await using store = await open();
     await store.commit(everyState(await acquired(store)).batch);
     const before = [await store.runs(), await store.load(FIRST), await store.events({})];

@@ -1,4 +1,4 @@
-/** Between events and rows of the ledger: what everybody asks for by itself, and the rest together. */
+/** Between events and rows of the ledger: the fields that every query uses have columns, and the rest is one value. */
 import type { Event } from "../domain/event.ts";
 
 export interface LedgerRow {
@@ -12,7 +12,7 @@ export interface LedgerRow {
   readonly data: object | null;
 }
 
-/** What stands by itself, and what must not stand in the ledger: secrets, and the tasks, which have a table of their own. */
+/** Fields with a column of their own, and what must not be in the ledger: secrets, and the tasks, which have a table of their own. */
 const NOT_IN_DATA = new Set([
   "seq",
   "at",
@@ -26,7 +26,7 @@ const NOT_IN_DATA = new Set([
   "manifest",
 ]);
 
-/** What an event has besides its place. */
+/** The fields of an event beside its place. */
 export function dataOf(event: Event): object | null {
   let data: Record<string, unknown> | null = null;
   for (const key in event) {
@@ -39,7 +39,7 @@ export function dataOf(event: Event): object | null {
 
 /**
  * The event again. A `claimed` has no token (an empty hash stands for it), and a `run_submitted` neither manifest nor tasks:
- * whoever folds it in asks the store for the run.
+ * the code that folds it in asks the store for the run.
  */
 export function fromLedgerRow({ seq, at, run, kind, data, task, version, attempt }: LedgerRow): Event {
   const place = task === null ? {} : { task, version, attempt };
@@ -47,7 +47,7 @@ export function fromLedgerRow({ seq, at, run, kind, data, task, version, attempt
   return { seq, at, run, kind, ...place, ...secret, ...data } as unknown as Event;
 }
 
-/** The event as `fromLedgerRow` would give it back, for a store that keeps events as they are. */
+/** The event as `fromLedgerRow` would give it back, for a store that keeps whole events. */
 export function asRecorded(event: Event): Event {
   if (event.kind === "claimed") return { ...event, tokenHash: "" };
   if (event.kind !== "run_submitted") return event;

@@ -7,7 +7,7 @@ export interface StoreSettings {
   /** The file it is in. */
   readonly database: string;
   readonly durability?: Durability;
-  /** It is only looked at: nothing is changed, nothing made where there is none. */
+  /** Only for reading: nothing is changed, and nothing is created where there is no store. */
   readonly readOnly?: boolean;
 }
 

@@ -24,7 +24,7 @@ async function twoRuns(): Promise<Rig> {
   return rig;
 }
 
-/** The same store, seen through somebody who has tampered with its rows or its ledger. */
+/** The same store, with rows or a ledger that were tampered with. */
 const tampered = (
   store: Store,
   change: { row?: (row: TaskRow) => TaskRow; events?: (events: readonly Event[]) => readonly Event[] },
@@ -44,7 +44,7 @@ const RUNS = 20;
 const EVERY = Array.from({ length: RUNS }, (_, at) => runNo(at + 1));
 
 describe("ledger and tables", () => {
-  test("agree when nobody has touched them", async () => {
+  test("agree when neither was changed from outside", async () => {
     const { store } = await twoRuns();
     expect(await replayAll(store)).toEqual([]);
     expect(await replayRun(store, runNo(1))).toEqual([]);

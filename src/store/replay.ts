@@ -18,7 +18,7 @@ type ReadingAll = Reading & Pick<Store, "sessions" | "pauses" | "forgotten">;
 /** Events read at a time: a run of a million tasks has several millions of them. */
 const PAGE = 10_000;
 
-/** What the ledger and the tables disagree on about one run, in sentences; empty when nothing. */
+/** Where the ledger and the tables disagree about one run, in sentences; empty when they agree. */
 export async function replayRun(store: Reading, no: RunNo): Promise<readonly string[]> {
   const replay = await Replay.of(store, no);
   for await (const event of allEvents(store, { run: no })) replay.add(event);
@@ -28,7 +28,7 @@ export async function replayRun(store: Reading, no: RunNo): Promise<readonly str
 type Positions = ReadonlyMap<RunNo, number>;
 type Found = Map<RunNo, readonly string[]>;
 
-/** So few runs are looked at one by one: what stands between their events need not be understood then. */
+/** Up to this many runs are checked one by one: then the events between theirs need not be read. */
 const FEW = 3;
 
 /** The same for each of these runs, by its number. */
@@ -43,8 +43,8 @@ export async function replayRuns(
 }
 
 /**
- * Goes through the ledger once, because the events of runs that go on at the same time stand among each other. A run is compared at
- * its last event, and not kept in memory any longer.
+ * Goes through the ledger once, because the events of runs that go on at the same time are interleaved. A run is compared at its last
+ * event, and not kept in memory any longer.
  */
 async function replayTogether(store: Reading, runs: readonly RunNo[], lasts: Positions): Promise<Found> {
   const found: Found = new Map(runs.map((no) => [no, [`run ${no}: the ledger does not know it.`]]));
@@ -68,14 +68,14 @@ async function lastsOf(store: Reading, runs: readonly RunNo[]): Promise<Position
   return lasts;
 }
 
-/** Numbers are given in the order of submitting, so nothing of any of these runs is before the first event of the first. */
+/** Run numbers are given in the order of submitting, so none of these runs has an event before the first event of the first run. */
 async function firstOf(store: Reading, runs: readonly RunNo[]): Promise<number> {
   const [first] = [...runs].sort((a, b) => a - b);
   const [event] = first === undefined ? [] : await store.events({ run: first, limit: 1 });
   return event?.seq ?? 1;
 }
 
-/** What is wrong with any run, with who is there and what is on hold, or with the order of the ledger itself. */
+/** What is wrong with any run, with sessions and pauses, or with the order of the ledger itself. */
 export async function replayAll(store: ReadingAll): Promise<readonly string[]> {
   const survey = new Survey(await store.forgotten());
   for await (const event of allEvents(store)) survey.add(event);
@@ -84,12 +84,12 @@ export async function replayAll(store: ReadingAll): Promise<readonly string[]> {
   return [...survey.gaps, ...(await survey.differences(store)), ...[...found.values()].flat()];
 }
 
-/** One run, folded in again event by event. */
+/** One run, replayed event by event. */
 class Replay {
   readonly #no: RunNo;
   readonly #stored: StoredRun | undefined;
   readonly #world = new World();
-  /** The clock was set back in the course of it. */
+  /** Whether the clock was set back during the run. */
   #isSetBack = false;
   #at = 0;
   #broken: string | undefined;
@@ -109,7 +109,7 @@ class Replay {
     this.#isSetBack ||= event.at < this.#at;
     this.#at = event.at;
     this.#broken ??= whatBreaks(() => {
-      // The events of one run stand among those of others, so only their order can be asked for here.
+      // The events of one run are interleaved with those of others, so only their order can be checked here.
       this.#world.seq = event.seq - 1;
       reduce(this.#world, whole(event, stored), []);
     });
@@ -126,8 +126,8 @@ class Replay {
 }
 
 /**
- * What only the whole ledger shows: whether it has gaps, where each run ends, and what became of sessions and pauses, which belong to no
- * run or outlive what happens in it.
+ * What only the whole ledger shows: whether it has gaps, where each run ends, and the state of sessions and pauses, which belong to no
+ * run or outlive its events.
  */
 class Survey {
   readonly gaps: string[] = [];
@@ -185,7 +185,7 @@ function differences<T extends object>(
 const whole = (event: Event, { row, specs }: StoredRun): Event =>
   event.kind === "run_submitted" ? { ...event, manifest: row.manifest, specs } : event;
 
-/** Compared as Worlds, not as rows: a row is written when something happens to its task, not when what it waits for ends. */
+/** Compared as Worlds, not as rows: a row is written when something happens to its own task, not when a task it waits for ends. */
 function compare(replayed: Run, stored: StoredRun, isSetBack: boolean): readonly string[] {
   const { row, specs, tasks } = stored;
   const kept = restoreRun(row, specs, tasks);
@@ -194,7 +194,7 @@ function compare(replayed: Run, stored: StoredRun, isSetBack: boolean): readonly
     const other = taskOf(kept, task.no);
     const found = [
       ...fieldsThatDiffer(asCompared(replayed, task, isSetBack), asCompared(kept, other, isSetBack)),
-      // The same value where nobody has changed it.
+      // The same object where no person has edited the task.
       ...(task.spec === other.spec ? [] : fieldsThatDiffer(task.spec, other.spec)),
     ];
     wrong.push(...found.map((field) => `run ${row.no}, task ${task.spec.id}: ${field}`));
@@ -205,8 +205,8 @@ function compare(replayed: Run, stored: StoredRun, isSetBack: boolean): readonly
 type Compared = Omit<TaskRow, "since"> & { readonly since: Instant | null } & Pick<Task, "unmet">;
 
 /**
- * Renewals and tokens are not in the ledger, so all it knows of a lease is that there is one. And since when a task waits to which nothing
- * has happened yet, no row says: it is taken to be the latest end of what it needs. By a clock that was set back that need not be the last one.
+ * Renewals and tokens are not in the ledger, so all it knows of a lease is that there is one. No row says since when a task waits that
+ * has had no event yet: it is taken to be the latest end of its needs. With a clock that was set back this need not be the last one.
  */
 function asCompared(run: Run, task: Task, isSetBack: boolean): Compared {
   const row = { ...toTaskRow(run, task), deadline: null, tokenHash: null, unmet: task.unmet };
@@ -233,7 +233,7 @@ async function* allEvents(
   }
 }
 
-/** Here a broken invariant is what is looked for: it speaks of the data, and nothing is decided on it. */
+/** A broken invariant is an expected answer here: it speaks of the data, and no decision follows from it. */
 function whatBreaks(look: () => void): string | undefined {
   try {
     look();

@@ -21,7 +21,7 @@ import { type Instant, instant, millis } from "../domain/time.ts";
 import { BLOCKED, newRun } from "../domain/world.ts";
 import { invariant, unreachable } from "../std/invariant.ts";
 
-/** As kept: `blocked` and `ready` differ only by what the graph knows, so they are one word here. */
+/** As stored: `blocked` and `ready` differ only by what the graph knows, so they are one word here. */
 export const STORED_STATES = [
   "waiting",
   "claimed",
@@ -44,7 +44,7 @@ export interface TaskRow {
   readonly failures: number;
   readonly expiries: number;
   readonly approved: boolean;
-  /** When it came into this state. */
+  /** When the task came into this state. */
   readonly since: Instant;
   readonly notBefore: Instant | null;
   readonly worker: string | null;
@@ -52,7 +52,7 @@ export interface TaskRow {
   readonly tokenHash: string | null;
   readonly lostBy: string | null;
   readonly lane: Priority | null;
-  /** What only some states have, as JSON. */
+  /** The fields that only some states have, as JSON. */
   readonly detail: Detail | null;
 }
 
@@ -114,7 +114,7 @@ export function toTaskRow(run: Run, task: Task): TaskRow {
   };
 }
 
-/** The run as the rows say it is: the same as if every event had been folded in again. */
+/** The run as the rows describe it: the same as after a replay of every event. */
 export function restoreRun(row: RunRow, specs: readonly TaskSpec[], rows: Iterable<TaskRow>): Run {
   const run = newRun(row.no, row.manifest, specs);
   run.status = row.status;
@@ -188,7 +188,7 @@ function statusOf(row: TaskRow): Status {
   }
 }
 
-/** Blocked rows carry no time of their own: what they wait for decides when that changes. */
+/** Rows of blocked tasks carry no time of their own: it follows from the tasks they wait for. */
 function sinceOf(run: Run, status: Status): Instant {
   if (status.state === "blocked") return run.manifest.submittedAt;
   return "at" in status ? status.at : status.since;
@@ -229,7 +229,7 @@ function detailOf({ status, offer, starving, ignored }: Task): Detail | null {
   }
 }
 
-/** A row that says when is believed; a task nothing has happened to became ready with the last of its needs. */
+/** A row with a time is believed; a task without any event became ready with the last of its needs. */
 function readyAgain(run: Run, task: Task, row: TaskRow | undefined): Status {
   if (row?.notBefore != null) return { state: "ready", since: row.since, notBefore: row.notBefore };
   let at: number = run.manifest.submittedAt;

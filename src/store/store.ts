@@ -1,6 +1,6 @@
 /**
  * Where everything is kept. Verbs of the domain, not queries. Whatever a verb has answered survives any crash after the answer.
- * One scheduler at a time owns a store and writes through `commit`; anybody may read, and leave a request for the owner.
+ * One scheduler at a time owns a store and writes through `commit`; any process may read, and leave a request for the owner.
  */
 import type { Event, RunSubmitted } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
@@ -23,10 +23,10 @@ export interface Owner {
   readonly host: string;
   readonly command: string;
   readonly since: Instant;
-  /** What it schedules with, so that others can explain its choices. */
+  /** What it schedules with, so that other processes can explain its choices. */
   readonly workers: number;
   readonly capacity: Amounts;
-  /** How full its queue may be before less is done at once; never too full when absent. */
+  /** How full its queue may be before fewer tasks run at once; without it the queue is never too full. */
   readonly pressure?: { readonly depth: number; readonly thresholds: readonly [number, number, number] };
 }
 
@@ -37,13 +37,13 @@ export type Epoch = number;
 export interface Term {
   readonly epoch: Epoch;
   /**
-   * When it ends unless it is renewed before, by the clock that the store was given; the store itself may judge by another, and gives a
-   * moment on the safe side. Without one it lasts for as long as the store sees the owner live.
+   * When it ends unless it is renewed before, by the clock that the store was given. The store may judge by another clock, and gives a
+   * moment on the safe side. Without an end it lasts for as long as the store sees the owner alive.
    */
   readonly expires?: Instant;
 }
 
-/** The owner on record, and whether its term still holds. Only the store can tell that: it judges by its own clock, or by the processes there are. */
+/** The owner on record, and whether its term still holds. Only the store can tell: it judges by its own clock, or by the owner's process. */
 export interface OnRecord extends Owner {
   readonly lives: boolean;
 }
@@ -56,22 +56,22 @@ export interface Batch {
   readonly submitted: readonly RunSubmitted[];
   readonly runs: readonly RunRow[];
   readonly tasks: readonly TaskWrite[];
-  /** Requests that this turn has dealt with. */
+  /** Requests that this turn has handled. */
   readonly requestsDone: readonly number[];
-  /** What finished runs have taught, by the name of their plan. */
+  /** The durations of finished runs, by the name of their plan. */
   readonly lessons: readonly { readonly plan: string; readonly lessons: readonly Lesson[] }[];
   /** Tasks that a person changed, as they are now. */
   readonly edited: readonly SpecWrite[];
-  /** Sessions as they are now; gone where there is none. */
+  /** Sessions as they are now; `undefined` for a session that has left. */
   readonly sessions: readonly { readonly id: WorkerId; readonly session: Session | undefined }[];
-  /** What is on hold now, by the key of its scope; no longer where there is none. */
+  /** Pauses as they are now, by the key of their scope; `undefined` for a pause that has ended. */
   readonly pauses: readonly { readonly key: string; readonly pause: Pause | undefined }[];
-  /** What callers' keys have led to. */
+  /** The answers to requests that came with a key. */
   readonly answers: readonly Remembered[];
   /** Idempotency keys with which tasks have succeeded. */
   readonly done: readonly DoneKey[];
 }
-/** A batch in which nothing has happened, to begin from. */
+/** An empty batch, to begin from. */
 export const NOTHING: Omit<Batch, "epoch"> = {
   events: [],
   submitted: [],
@@ -90,7 +90,7 @@ export interface SpecWrite {
   readonly task: TaskNo;
   readonly spec: TaskSpec;
 }
-/** Which task has succeeded with an idempotency key, and what it gave. Kept when its run is forgotten: the key stays done. */
+/** Which task has succeeded with an idempotency key, and its result. Kept when its run is forgotten: the key stays done. */
 export interface DoneKey {
   readonly key: string;
   readonly by: TaskRef;
@@ -102,30 +102,30 @@ export interface Remembered {
   readonly at: Instant;
   readonly answer: Remembrance;
 }
-/** How long the same key gets the same answer. */
+/** For how long a repeated key gets the same answer. */
 export const KEYS_KEPT = hours(24);
 export interface Remembrance {
   readonly run: RunNo;
   readonly task?: TaskNo;
   readonly fence?: number;
-  /** Of the scheduler that gave the claim out: its token carries it. */
+  /** The mark of the scheduler that gave the claim out: the token carries it. */
   readonly mark?: string;
 }
-/** The row, and the version it replaces: if another has replaced it meanwhile, nothing of the batch is written. */
+/** The row, and the version it replaces: if another batch has replaced that version meanwhile, nothing of this batch is written. */
 export interface TaskWrite {
   readonly row: TaskRow;
   readonly replaces: number;
 }
 
 /**
- * It counts for nothing, because another scheduler owns the store now. What was on its way at the very moment in which the store was taken over may
- * be in the ledger all the same, before what the new owner writes.
+ * Refused, because another scheduler owns the store now. A batch that was being written at the very moment of the take-over may be in the
+ * ledger all the same, before what the new owner writes.
  */
 export type Lost = "ownership-lost";
 
 export const REQUEST_KINDS = ["cancel", "requeue", "approve"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
-/** What a person asked for: durable, so that it holds whether or not a scheduler is there to hear it. */
+/** What a person asked for: durable, so that it holds whether or not a scheduler is running. */
 export interface Request {
   readonly kind: RequestKind;
   readonly run: RunId;
@@ -147,13 +147,13 @@ export interface EventQuery {
   readonly limit?: number;
 }
 
-/** All of them may be many: whoever knows which one is meant says so. */
+/** There may be many runs: a caller that knows which one it means says so. */
 export type WhichRuns =
   | { readonly id: RunId }
   | { readonly no: RunNo }
-  /** Those whose id begins like this. */
+  /** Runs whose id begins like this. */
   | { readonly begins: string }
-  /** So many of the newest, or of the newest of those that came before this one. */
+  /** This many of the newest runs, or of the newest before this one. */
   | { readonly newest: number; readonly before?: RunNo }
   | "newest"
   | "unfinished";
@@ -165,21 +165,21 @@ export interface StoredRun {
 }
 
 export interface Store extends AsyncDisposable {
-  /** Makes `owner` the owner, unless the one on record still lives: then it is told which one that is. */
+  /** Makes `owner` the owner, unless the owner on record still lives: then it gives that owner. */
   acquire(owner: Owner): Promise<Result<Term, OnRecord>>;
   /** The same term, for longer. Refused when another owner has the store, or could have had it. */
   renew(term: Term): Promise<Result<Term, Lost>>;
-  /** Gives the store back; what was not committed is no owner's. */
+  /** Gives the store back; batches that were not committed are lost. */
   release(term: Pick<Term, "epoch">): Promise<void>;
   owner(): Promise<OnRecord | undefined>;
   /**
-   * Whole or not at all. The next one may be given before this one is answered: they are written in the order in which they are given, and
-   * after one that was not written no other of the same owner is.
+   * Whole or not at all. The next batch may be given before this one is answered: batches are written in the order in which they are given,
+   * and after a batch that was not written the store writes no other of the same owner.
    */
   commit(batch: Batch): Promise<Result<void, Lost>>;
-  /** Does what nobody has to wait for, if there is any of it. To be called when everybody has been told what was committed. */
+  /** Does maintenance that no caller waits for, if there is any. To be called when all callers have their answers. */
   tend(): void;
-  /** Every run, newest last; or those that are asked for. */
+  /** Every run, newest last; or the runs that `which` names. */
   runs(which?: WhichRuns): Promise<readonly RunRow[]>;
   /** A run with all its tasks. */
   load(run: RunNo): Promise<StoredRun | undefined>;
@@ -192,31 +192,31 @@ export interface Store extends AsyncDisposable {
   sessions(): Promise<readonly Session[]>;
   /** By the key of their scope. */
   pauses(): Promise<readonly Pause[]>;
-  /** What the key has led to, if it was used. */
+  /** The answer that the key was given, if it was used. */
   recall(key: string): Promise<Remembrance | undefined>;
-  /** Which of these idempotency keys are done. The first task that has succeeded with one is the one that is told. */
+  /** Which of these idempotency keys are done. Of several tasks that have succeeded with one key, the first is given. */
   doneWith(keys: readonly string[]): Promise<readonly DoneKey[]>;
   /** Forgets the keys of requests that were used before `before`. */
   forget(before: Instant): Promise<void>;
   /**
-   * Forgets runs that have ended, with their tasks and everything the ledger says of them; what they have taught stays. Gives those that
-   * are forgotten: the newest run stays, so that no number is given twice, and so does what a caller's key still leads to. Refused
-   * while the owner on record lives, which knows of them.
+   * Forgets runs that have ended, with their tasks and all their events; their durations stay. Gives the runs that were
+   * forgotten. The newest run stays, so that no number is given twice, and so does a run that a caller's key still leads to. Refused
+   * while the owner on record lives, which has these runs in memory.
    */
   prune(runs: readonly RunNo[]): Promise<Result<readonly RunNo[], OnRecord>>;
-  /** The positions in the ledger of what was forgotten, in order. They are not used again. */
+  /** The positions in the ledger of forgotten events, in order. They are not used again. */
   forgotten(): Promise<readonly Range[]>;
   /** This store's own secret, from which the tokens of leases follow; `fresh` when it has none yet. */
   secret(fresh: string): Promise<string>;
   request(request: Request): Promise<number>;
   requests(): Promise<readonly PendingRequest[]>;
-  /** Whether something that was committed can no longer be read, as far as can be told without reading everything: in a sentence that says what to do. */
+  /** Whether something that was committed can no longer be read, as far as that shows without reading everything: a sentence that says what to do. */
   damage(): Promise<string | undefined>;
   /** What is wrong with the store itself, in sentences; empty when nothing is. */
   check(): Promise<readonly string[]>;
 }
 
-/** What of it a scheduler at work needs. Who owns the file, and what is to be forgotten, is for others to see to. */
+/** What a scheduler at work needs of the store. Taking ownership and forgetting runs are left to other parts. */
 export type WorkingStore = Pick<
   Store,
   | "commit"

@@ -1,9 +1,9 @@
-/** One batch after the other: after one that was not written, no other of the same owner is. */
+/** Writes one batch after the other: after a batch that was not written, it writes no other of the same owner. */
 export class Turns {
-  /** Whose batch was not written, and how that ended. */
+  /** The owner whose batch was not written, and how that ended. */
   #stopped: { readonly epoch: number; readonly how: () => boolean } | undefined;
 
-  /** False, or whatever went wrong, when an earlier one of this owner was not written; else what `write` comes to. */
+  /** False, or the error, when an earlier batch of this owner was not written; else the result of `write`. */
   next(epoch: number, write: () => boolean): boolean {
     if (this.#stopped?.epoch === epoch) return this.#stopped.how();
     let how = (): boolean => false;

@@ -60,7 +60,7 @@ describe.each(DURABILITIES)(
           const resumed = await place.rota(["run", "plan.json", "--resume", "--state", "state"], env);
           expect(resumed).toMatchObject({
             code: 2,
-            err: expect.stringMatching(/^STORE_CORRUPT: .*after one that is damaged/),
+            err: expect.stringMatching(/^STORE_CORRUPT: .*after a damaged page/),
           });
         }
         expect(readFileSync(join(place.dir, "done"), "utf8"), `flip ${no}`).toBe(before);

@@ -1,4 +1,4 @@
-/** A store that keeps nothing: for virtual time, where nothing is ever asked for again. */
+/** A store that keeps nothing: for virtual time, where nothing is ever read back. */
 import type { History } from "../../domain/history.ts";
 import { ok } from "../../std/result.ts";
 import type { WorkingStore } from "../store.ts";

@@ -26,11 +26,11 @@ const KEEPS_ALL = Number.POSITIVE_INFINITY;
 
 export interface MemoryOptions {
   /**
-   * Whether the owner on record still schedules. By itself this store takes it for gone: all its schedulers are in one process, and the
-   * next one comes after the one before.
+   * Whether the owner on record still schedules. Without it this store says no: all its schedulers are in one process, and each
+   * begins after the one before has ended.
    */
   readonly lives?: (owner: Owner) => boolean;
-  /** Terms end by this clock, after so long. */
+  /** Terms end by this clock, after this span. */
   readonly term?: { readonly clock: Pick<Clock, "now">; readonly lasts: Millis };
 }
 
@@ -55,14 +55,14 @@ export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {
   const isOver = (): boolean => term !== undefined && expires !== undefined && term.clock.now() >= expires;
   const onRecord = (): OnRecord | undefined =>
     owner && { ...owner, lives: term === undefined ? lives(owner) : !isOver() };
-  /** The term as it is from now on. */
+  /** The term from now on. */
   const lasting = (): Term => {
     if (term === undefined) return { epoch };
     expires = later(term.clock.now(), term.lasts);
     return { epoch, expires };
   };
 
-  /** Everything that could refuse the batch is asked before anything is changed: whole or not at all. */
+  /** Checks everything that could refuse the batch before anything is changed: it is written whole or not at all. */
   const refuses = (batch: Batch): boolean =>
     batch.epoch !== epoch ||
     batch.tasks.some(({ row, replaces }) => (runs.get(row.run)?.tasks.get(row.task)?.version ?? 0) !== replaces);
@@ -87,7 +87,7 @@ export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {
     writeRegisters(batch);
   };
 
-  /** Those of them that nobody needs any more. */
+  /** The runs among these that are no longer needed. */
   const forgettable = (wanted: readonly RunNo[]): ReadonlySet<RunNo> => {
     const newest = Math.max(...runs.keys());
     const recalled = new Set([...answers.values()].map(({ answer }) => answer.run));
@@ -95,7 +95,7 @@ export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {
     return new Set(wanted.filter((no) => isOver(no) && no !== newest && !recalled.has(no)));
   };
 
-  /** Copies, since those of the World go on changing. */
+  /** Copies, since the objects of the World go on changing. */
   const writeRegisters = (batch: Batch): void => {
     for (const { id, session } of batch.sessions) {
       if (session === undefined) sessions.delete(id);
@@ -219,7 +219,7 @@ export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {
   };
 }
 
-/** Where in the ledger what comes after this position begins. */
+/** Where in the ledger the events after this position begin. */
 function placeAfter(ledger: readonly Event[], seq: number): number {
   let [low, high] = [0, ledger.length];
   while (low < high) {

@@ -1,13 +1,13 @@
-/** Looks every row over, and says which are not what was written. */
+/** Checks every row, and says which are not as they were written. */
 import type { Database } from "./platform.ts";
 import type { Row } from "./read.ts";
 import { COUNTED, type Counted, type Seal, WHOLE_LEDGER } from "./seals.ts";
 import { sumOf, TABLES, type Table, type Value } from "./sums.ts";
 
 interface Columns {
-  /** What names a row. */
+  /** The columns that name a row. */
   readonly key: readonly string[];
-  /** What its sum covers, in that order. */
+  /** The columns that its checksum covers, in that order. */
   readonly values: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const COLUMNS: Readonly<Record<Table, Columns>> = {
   forgotten: columns("first", "first last"),
 };
 
-/** Everything that is not as it was written, in sentences, at most so many. */
+/** Everything that is not as it was written, in sentences, up to a limit. */
 export function* audit(db: Database): Generator<string> {
   for (const table of TABLES) {
     for (const row of rowsOf(db, table)) {
@@ -72,7 +72,7 @@ function* auditSeals(db: Database): Generator<string> {
     if (planned !== found) yield `run ${no} has ${found} of its ${planned} tasks`;
 }
 
-/** Every position is that of an event which is there, or of one that was forgotten. */
+/** Every position belongs to an event in a page, or to a forgotten event. */
 function* auditPositions(db: Database, last: number): Generator<string> {
   const events = numberOf(db, `select coalesce(sum(last - first + 1), 0) as n from page`);
   const forgotten = numberOf(db, "select coalesce(sum(last - first + 1), 0) as n from forgotten");

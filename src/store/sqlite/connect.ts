@@ -1,4 +1,4 @@
-/** Opens the database, as safe as was asked for and with the schema this version knows. */
+/** Opens the database, with the durability that was asked for and the schema that this version knows. */
 import { dirname } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import type { Clock } from "../../effects/clock.ts";
@@ -13,7 +13,7 @@ import { damaged } from "./sums.ts";
 export const DURABILITIES = ["full", "normal"] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
-/** A batch goes to the thread from so many rows on; but the thread is begun only for one that is very long, or after so many others. */
+/** A batch of `from` rows or more goes to the writer thread. The thread starts for a batch of `atOnce` rows, or after `after` large batches. */
 export interface Aside {
   readonly from: number;
   readonly atOnce: number;
@@ -21,18 +21,18 @@ export interface Aside {
 }
 
 export interface SqliteOptions {
-  /** Which batches are written by a thread of their own. */
+  /** Which batches are written by the writer thread. */
   readonly aside?: Aside;
   readonly durability?: Durability;
-  /** By which commits are brought to the disk that are not there when they are answered. */
+  /** The clock for syncing commits that are answered before they are on the disk. */
   readonly clock?: Pick<Clock, "now" | "at">;
-  /** Pages of log after which it is folded back into the database, as soon as nobody waits for anything. */
+  /** How many pages of log are written before it is folded back into the database, as soon as no caller waits for the store. */
   readonly foldAfter?: number;
-  /** Whether the owner on record still schedules; by its process, where this is not given. */
+  /** Whether the owner on record still schedules. Without it the owner's process is checked. */
   readonly lives?: (owner: Owner) => boolean;
   /** Readers change nothing, not even the schema. */
   readonly readOnly?: boolean;
-  /** Of a simulation. Large batches are then written here, too, because a thread would not know of it. */
+  /** For a simulation. Large batches are then written here too, because a thread would not use this platform. */
   readonly platform?: Platform;
 }
 
@@ -41,22 +41,22 @@ const BUSY_MS = 5_000;
 const SQLITE_MIN = [3, 51, 3] as const;
 /** About 16 MB. */
 export const FOLD_AFTER = 4_000;
-/** After so many it is folded within a commit, whoever waits for that: there was no better moment. */
+/** After this many pages it is folded within a commit, although a caller waits for that: there was no better moment. */
 const FOLD_AT_ONCE = 2 * FOLD_AFTER;
-/** A reader that stays keeps the log from being folded back. Once it has gone, the log is cut to this again. */
+/** A reader that stays keeps the log from being folded back. Once it has gone, the log is cut to this size again. */
 const LOG_BYTES_MAX = 32 * 2 ** 20;
 
 export function connect(file: string, { readOnly = false, platform = REAL }: SqliteOptions = {}): Database {
-  // Before SQLite does: it would take what comes after damage for never written, and remove it when it closes the file.
+  // Before SQLite opens it: SQLite would take what comes after damage for never written, and remove it when it closes the file.
   const broken = readOnly || file === ":memory:" ? undefined : brokenLog(platform, placeOf(platform, file));
   if (broken !== undefined) throw asUserError(damaged(broken), file);
   if (!readOnly) makePlace(platform, file);
   const db = openDatabase(platform, file, readOnly);
   try {
     db.exec(`pragma busy_timeout = ${BUSY_MS}`);
-    // Before it is looked into: its log is open to the same users as the file is.
+    // Before it is read: its log has the same permissions as the file.
     if (!readOnly && file !== ":memory:") platform.files.makePrivate(file);
-    // Before anything in it is changed: even its kind of log would be.
+    // Before anything in it is changed, even its journal mode.
     refuseForeign(db, file);
     if (readOnly) return db;
     prepareToWrite(db);
@@ -68,17 +68,17 @@ export function connect(file: string, { readOnly = false, platform = REAL }: Sql
   }
 }
 
-/** Where the file lies, and its log beside it, whatever it is called here. */
+/** The real path of the file, with its log beside it, also behind a link. */
 export function placeOf({ files }: Platform, file: string): string {
   try {
     return file === ":memory:" ? file : files.realpath(file);
   } catch {
-    // It is made here.
+    // The file will be created here.
     return file;
   }
 }
 
-/** One more connection of a program that has the file open already. */
+/** One more connection for a program that has the file open already. */
 export function connectBeside(file: string, durability: Durability): Database {
   const db = openDatabase(REAL, file, false);
   try {

@@ -1,5 +1,5 @@
 /**
- * Files that were damaged under us (R10): whatever was done to them, a question is answered rightly or refused with a code, and never wrongly.
+ * Files that were damaged from outside (R10): a question is answered rightly or refused with a code, and never wrongly.
  * `DAMAGE=10000 SEED=3` tries more.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,7 +17,7 @@ import { sumOf, taskSum, type Value } from "./sums.ts";
 
 const SEED = Number(process.env["SEED"] ?? 17);
 const CASES = Number(process.env["DAMAGE"] ?? 220);
-/** What a damaged file may be called. */
+/** The codes with which a damaged file may be refused. */
 const REFUSALS = ["STORE_CORRUPT", "STATE_UNUSABLE", "STORE_NEWER", "STORE_FAILED"];
 
 const root = mkdtempSync(join(tmpdir(), "rota-damage-"));
@@ -26,11 +26,11 @@ let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
 
 let seen: readonly string[] = [];
-/** With a log, without one, and early ones. */
+/** Images of the files: with a log, without one, and early ones. */
 let open: Image;
 let closed: Image;
 let early: Image;
-/** Before anything was forgotten. */
+/** An image from before anything was forgotten. */
 let old: Image;
 beforeAll(async () => {
   seen = await portraits(() => openSqliteStore(":memory:"));
@@ -46,7 +46,7 @@ beforeAll(async () => {
   closed = takeImage(file);
 });
 
-/** The truth, a refusal by its code, or what is wrong. */
+/** Whether the answer is right, refused with a code, or what is wrong with it. */
 async function answerOf(image: Image, readOnly: boolean, file: string): Promise<string> {
   layDown(file, image);
   try {
@@ -61,7 +61,7 @@ async function answerOf(image: Image, readOnly: boolean, file: string): Promise<
 }
 
 const isRight = (answer: string): boolean => REFUSALS.includes(answer) || answer === `as after step ${STEPS.length}`;
-/** A log that lost its end is as if the power had failed: an older state, whole, and no damage that could be seen. */
+/** A log that lost its end looks like a power failure: an older state, whole, and without visible damage. */
 const isOlder = (answer: string): boolean => isRight(answer) || answer.startsWith("as after step");
 
 describe(`a damaged file (SEED=${SEED})`, () => {

@@ -1,4 +1,4 @@
-/** What SQLite throws, as something a person can act on. */
+/** Turns what SQLite throws into an error that tells a person what to do. */
 import { UserError } from "../../domain/errors.ts";
 
 export type Otherwise = "STATE_UNUSABLE" | "STORE_FAILED";
@@ -8,11 +8,11 @@ const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 
 export function asUserError(error: unknown, file: string, otherwise: Otherwise = "STATE_UNUSABLE"): unknown {
-  // Nothing but JSON of our own was ever written.
+  // Only our own JSON is ever written, so text that cannot be parsed is damage.
   if (error instanceof SyntaxError) return corrupt(file, error);
   if (error instanceof UserError) return error.code === "STORE_CORRUPT" ? named(file, error) : error;
   if (!(error instanceof Error)) return error;
-  // A number that no row of ours could have.
+  // A number that none of our rows can have.
   if ("code" in error && error.code === "ERR_OUT_OF_RANGE") return corrupt(file, error);
   if ("errcode" in error) {
     const primary = primaryCode(error);
@@ -29,7 +29,7 @@ const corrupt = (file: string, error: Error): UserError =>
 const named = (file: string, error: UserError): UserError =>
   error.message.startsWith(file) ? error : corrupt(file, error);
 
-/** The disk did not do what it was asked: what it has now is not known, so nothing more may be promised on it. */
+/** The disk has failed: its content is not known, so nothing more may be promised on it. */
 export const isOfDisk = (error: unknown): boolean =>
   error instanceof Error && "errcode" in error && [SQLITE_IOERR, SQLITE_CORRUPT].includes(primaryCode(error));
 

@@ -1,7 +1,7 @@
-/** Who still schedules, of those that are on record. */
+/** Whether the owner on record still schedules. */
 import { isAlive } from "../../effects/host.ts";
 import { hostName } from "../../effects/machine.ts";
 import type { Owner } from "../store.ts";
 
-/** On another host its process cannot be looked at, so its word is taken: two schedulers at once would be worse than one too few. */
+/** The process of an owner on another host cannot be checked, so that owner is believed: two schedulers at once would be worse than none. */
 export const ownerLives = ({ host, process }: Owner): boolean => host !== hostName() || isAlive(process);

@@ -27,7 +27,7 @@ const laidDown = (image: Image): string => {
 
 const COMMITS = 20;
 const [HEADER, FRAME] = [32, 24 + 4_096];
-/** As if the machine had been started anew: the power was cut meanwhile, or it may have been. */
+/** As if the machine had been rebooted: the power was cut meanwhile, or may have been. */
 const LATER_BOOT: Platform = { ...REAL, boot: () => "another start" };
 
 interface Written {
@@ -36,10 +36,10 @@ interface Written {
   readonly ends: readonly number[];
 }
 
-/** The log of a scheduler that was killed. Where commits are synced later, those up to `synced` were. */
+/** The log of a scheduler that was killed. Where commits are synced later, the first `synced` of them were. */
 async function written(durability: Durability, synced = 0): Promise<Written> {
   const file = join(root, `${++files}`, "rota.db");
-  // What is there from the beginning is not in the log any more.
+  // The initial schema is not in the log any more.
   await openSqliteStore(file)[Symbol.asyncDispose]();
   const clock = new ManualClock();
   await using store = openSqliteStore(file, { durability, clock });
@@ -63,7 +63,7 @@ beforeAll(async () => {
   for (const durability of DURABILITIES) logs.set(durability, await written(durability));
 });
 
-/** Behind the last page that is of this log: what follows was written in advance. */
+/** The position after the last page of this log: what follows was allocated in advance. */
 function endOf(wal: Buffer): number {
   let end = HEADER;
   while (end + FRAME <= wal.length && wal.readUInt32BE(end + 8) === wal.readUInt32BE(16)) end += FRAME;
@@ -76,7 +76,7 @@ function flipped(whole: Image, at: number): Image {
   return { ...whole, wal };
 }
 
-const DAMAGED = /pages of its log were written after one that is damaged/;
+const DAMAGED = /pages of its log were written after a damaged page/;
 
 describe.each(DURABILITIES)("a log of a scheduler that died (durability: %s)", (durability) => {
   const log = (): Written => logs.get(durability) as Written;
@@ -94,7 +94,7 @@ describe.each(DURABILITIES)("a log of a scheduler that died (durability: %s)", (
     const places = [17, 25, HEADER + 9, HEADER + 17, HEADER + 700, ...Array.from({ length: 60 }, () => random.next())];
     for (const [no, place] of places.entries()) {
       const at = place >= 1 ? place : HEADER + Math.floor(place * (last - HEADER));
-      // That a page was the last of its commit is not known any more when it does not say so.
+      // Without these bytes it is not known that the page was the last of its commit.
       if (at > HEADER && (at - HEADER) % FRAME >= 4 && (at - HEADER) % FRAME < 8) continue;
       const file = laidDown(flipped(image, at));
       const now = DURABILITIES[no % DURABILITIES.length] as Durability;
@@ -139,7 +139,7 @@ describe("where commits are synced after they are answered", () => {
     let looksDamaged = 0;
     for (let no = 0; no < 200; no++) {
       const wal = Buffer.from(log.image.wal.subarray(0, end));
-      // The disk takes pages in any order, and those that it did not take are as they were before.
+      // The disk writes pages in any order, and pages that it did not write are as they were before.
       for (let at = synced; at < end; at += FRAME) if (random.next() < 0.1) wal.fill(0, at, at + FRAME);
       const file = laidDown({ ...log.image, wal: no % 2 === 0 ? wal : tear(wal, synced, random) });
       if (brokenLog(REAL, file) !== undefined) looksDamaged++;

@@ -1,10 +1,9 @@
 /**
- * Looks the write-ahead log over before SQLite does. SQLite reads it up to the first page that is not what was written, and takes what
- * comes after it for never written: after a power cut that is right, but where something was changed in the middle, commits that were
- * answered would silently be gone. Each page carries the sum of all before it, so whether one was written after another can still be told:
- * behind a page that is not whole there is then a commit that ended before another was begun.
- * Where every commit is synced before it is answered, that is damage. Where they are synced later, a power cut may leave it of those that
- * were not synced (`log-mark.ts`).
+ * Checks the write-ahead log before SQLite reads it. SQLite reads up to the first page whose checksum is wrong, and takes what follows for
+ * never written. After a power cut that is right. But if bytes were changed in the middle, commits that were answered would silently be lost.
+ * Each page carries the sum of all before it, so it can still be told whether a page was written after another: behind a broken page there is
+ * then a commit that ended before another one began. Where every commit is synced before it is answered, that is damage. Where commits are
+ * synced later, a power cut may leave the same among the commits that were not synced (`log-mark.ts`).
  */
 import { isOfEarlierBoot, NOWHERE, type Position, readMark } from "./log-mark.ts";
 import type { Files, Platform } from "./platform.ts";
@@ -15,7 +14,7 @@ const FRAME_HEADER_BYTES = 24;
 export const SALTS_AT = 16;
 export const SALT_BYTES = 8;
 export const saltsIn = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
-/** Of a log whose sums are made of words in the order of this machine, which is that of nearly all. */
+/** The mark of a log whose sums use the byte order of this machine, as nearly all machines do. */
 const MAGIC = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0x377f0682 : 0x377f0683;
 
 /** In a sentence, when commits that were answered can no longer be read. */
@@ -27,10 +26,10 @@ export function brokenLog(platform: Pick<Platform, "files" | "boot">, database: 
   const mark = readMark(files, database);
   const isSynced = mark === undefined || (mark.salts === salts && first < mark.pages);
   if (!isSynced && isOfEarlierBoot(mark, platform)) return undefined;
-  return `${lost} pages of its log were written after one that is damaged. Put a backup back, or move ${database}-wal away to go on without them`;
+  return `${lost} pages of its log were written after a damaged page. Put a backup back, or move ${database}-wal away to go on without them`;
 }
 
-/** How far SQLite reads these bytes of a log: up to the end of the last commit that is whole. */
+/** How far SQLite reads these bytes of a log: up to the end of the last complete commit. */
 export function endOfLog(bytes: Buffer): Position {
   const log = Log.of(bytes);
   if (log === undefined) return NOWHERE;
@@ -39,23 +38,23 @@ export function endOfLog(bytes: Buffer): Position {
   return { salts: log.salts, pages };
 }
 
-/** Where in the file the page stands that comes after so many. */
+/** The offset in the file of the page that follows this many pages. */
 export const placeInLog = (pages: number, pageBytes: number): number =>
   HEADER_BYTES + pages * (FRAME_HEADER_BYTES + pageBytes);
 
-/** The first page that is not what was written. */
+/** The first page whose checksum is wrong. */
 interface Break {
   readonly first: number;
-  /** Of the log it stands in. */
+  /** The salts of the log it stands in. */
   readonly salts: string;
-  /** How many pages there are after it, of commits that came after its own. */
+  /** How many pages of later commits follow it. */
   readonly lost: number;
 }
 
 function findBreak(files: Pick<Files, "read">, database: string): Break | undefined {
   const seen = scan(files, database);
   if (seen === undefined) return undefined;
-  // A scheduler may be writing: what was not there yet when we came by is there when we come again.
+  // A scheduler may be writing: a page that was incomplete at the first look is complete at the second.
   const again = scan(files, database);
   return again?.first === seen.first ? again : undefined;
 }
@@ -66,7 +65,7 @@ function scan(files: Pick<Files, "read">, database: string): Break | undefined {
   if (log === undefined) return undefined;
   let first = 0;
   while (log.isReadable && first < log.frames && log.isWhole(first)) first++;
-  // A commit that was being written when the power went may have come to the disk in any order; one before that was all there.
+  // A commit that was being written when the power went may have reached the disk in any order; each commit before it was complete.
   let ended = false;
   let lost = 0;
   for (let no = first; no < log.frames; no++) {
@@ -81,13 +80,13 @@ class Log {
   readonly #view: DataView;
   readonly #words: Uint32Array;
   readonly #frameBytes: number;
-  /** Where the salts stand that all pages of this log share. */
+  /** The offset of the salts that all pages of this log share. */
   readonly #salts: number;
   readonly frames: number;
   /** Whether SQLite reads any of it. */
   readonly isReadable: boolean;
 
-  /** Nothing when it is not one that was written on a machine like this. */
+  /** Nothing when the log was not written on a machine of this byte order. */
   static of(bytes: Buffer): Log | undefined {
     if (bytes.length < HEADER_BYTES || bytes.byteOffset % 4 !== 0) return undefined;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -110,7 +109,7 @@ class Log {
     return saltsIn(new Uint8Array(this.#view.buffer, this.#view.byteOffset + this.#salts, SALT_BYTES));
   }
 
-  /** The salts say that it is of this log, and not of what stood here before. */
+  /** Whether the salts say that the page belongs to this log, and not to an earlier one at the same place. */
   isOwn(no: number): boolean {
     const [view, at] = [this.#view, this.#at(no) + 8];
     return (
@@ -118,12 +117,12 @@ class Log {
     );
   }
 
-  /** The last page of a commit says how large the database is then. */
+  /** The last page of a commit carries the size of the database after it. */
   endsCommit(no: number): boolean {
     return this.#view.getUint32(this.#at(no) + 4) !== 0;
   }
 
-  /** Whether its sum is what the sum before it and its own bytes make. */
+  /** Whether the checksum follows from the sum before it and the page's own bytes. */
   isWhole(no: number): boolean {
     if (!this.isOwn(no)) return false;
     const at = this.#at(no);
@@ -152,7 +151,7 @@ function read(files: Pick<Files, "read">, path: string): Buffer | undefined {
   try {
     return files.read(path);
   } catch {
-    // There is none, or it cannot be read: SQLite will say so.
+    // There is no log, or it cannot be read: SQLite will report that.
     return undefined;
   }
 }

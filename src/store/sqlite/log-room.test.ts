@@ -64,7 +64,7 @@ test("what others write at the same time is not overwritten, and a log with room
     writer.prepare("insert into note (text) values (?)").run(`${name} ${no} ${"x".repeat(2_000)}`);
     room.keep();
   }
-  // Somebody who comes later has only the file to go by.
+  // A reader that opens the store later has only the file to go by.
   using late = new DatabaseSync(file);
   expect(late.prepare("select count(*) as count from note").get()).toEqual({ count: 400 });
   expect(late.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
@@ -119,7 +119,7 @@ test("however large commits are, it is folded before SQLite would do it within o
   expect(most).toBeLessThan(2_000);
 });
 
-test("while somebody reads, it is not folded, and everything else goes on", () => {
+test("while a reader has a transaction open, it is not folded, and everything else goes on", () => {
   const file = newFile();
   using db = database(file);
   using reader = database(file);

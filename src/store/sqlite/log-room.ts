@@ -1,24 +1,24 @@
 /**
- * Keeps room in the write-ahead log ahead of what is written. Making a file longer costs the disk a second trip for every commit
- * (0.38 against 0.20 milliseconds, measured); what is there already is simply written over. And folds a log that has become long back
+ * Allocates room in the write-ahead log ahead of what is written. Making a file longer costs the disk a second trip for every commit
+ * (0.38 against 0.20 milliseconds, measured); allocated room is simply overwritten. Also folds a log that has become long back
  * into the database, which takes many times as long as a commit: SQLite would do it within one.
  */
 import { isOfDisk } from "./failure.ts";
 import type { Database, Files, OpenFile, Statement } from "./platform.ts";
 
-/** Of the file, and of what belongs to each page in it. */
+/** The sizes of the file's header, and of a page with its header. */
 const HEADER_BYTES = 32;
 const FRAME_BYTES = 24 + 4_096;
-/** How many pages are added at a time. Few while there are few: most runs are short, and what is added is synced like the rest. */
+/** How many pages are added at a time. Few at first: most runs are short, and added pages are synced like the rest. */
 const STEP = 256;
 const STEP_FIRST = 32;
-/** From so many pages on it is no short run, and each time that room is made costs a commit more than it saves. */
+/** From this many pages on the run is not short, and each time that room is made costs a commit more than it saves. */
 const SHORT_MAX = 64;
-/** With so much left of what is added at a time, more are added. */
+/** When less than this part of the last addition is left, more pages are added. */
 const LEFT_PART = 4;
-/** Few commits change more pages than this. One that does makes the file longer, as it would have anyway. */
+/** Few commits change more pages than this. A commit that does makes the file longer, as it would have done anyway. */
 const COMMIT_PAGES = 16;
-/** How often it may be called before it looks again, and when that has failed. */
+/** How often it may be called before it looks again, normally and after a failure. */
 const CALLS_MAX = 16;
 const CALLS_AFTER_FAILURE = 1_000;
 
@@ -30,7 +30,7 @@ export class LogRoom implements Disposable {
   readonly #fold: Statement;
   readonly #foldAfter: number;
   #log: OpenFile | undefined;
-  /** How often it was called since it last looked, and when it looks again. */
+  /** How often it was called since it last looked, and at which call it looks again. */
   #calls = 0;
   #lookAt = 0;
   /** How much was written then. */
@@ -57,10 +57,10 @@ export class LogRoom implements Disposable {
       if (this.#left() < step / LEFT_PART) this.#grow(step);
       this.#seen = this.#written();
       const left = this.#left();
-      // While somebody reads and keeps it from being folded, it is not tried every time.
+      // While a reader keeps the log from being folded, it is not tried at every call.
       this.#lookAt = left <= 0 ? CALLS_MAX : Math.min(CALLS_MAX, Math.ceil(left / eachTime));
     } catch (error) {
-      // The disk may be full: it is only slower without. Whether it can still be trusted is not for us to say.
+      // The disk may be full: commits are only slower then. Whether the disk can still be trusted is not decided here.
       this.#lookAt = CALLS_AFTER_FAILURE;
       if (isOfDisk(error)) throw error;
     } finally {
@@ -74,7 +74,7 @@ export class LogRoom implements Disposable {
     this.#lookAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Pages of the log that have not been folded back. When all have been, the next one stands at its beginning again, unless somebody reads. */
+  /** Pages of the log that have not been folded back. When all have been, the next page stands at the beginning again, unless a reader is open. */
   #written(): number {
     const { log, checkpointed } = this.#position.get() as { log: number; checkpointed: number };
     return log === checkpointed ? 0 : log;
@@ -95,7 +95,7 @@ export class LogRoom implements Disposable {
     return this.#log;
   }
 
-  /** Nobody may write meanwhile, or what they wrote would be overwritten. Pages of zeros are none that SQLite would take for its own. */
+  /** Takes the write lock: pages that another connection wrote meanwhile would be overwritten. SQLite takes pages of zeros for unused. */
   #grow(step: number): void {
     this.#db.exec("begin immediate");
     try {

@@ -22,7 +22,7 @@ const newFile = (): string => join(root, `${++files}`, "rota.db");
 
 type Ended = (error: NodeJS.ErrnoException | null) => void;
 
-/** The disk takes as long as the test says, and fails when it says so. */
+/** A disk that takes as long as the test says, and fails when the test says so. */
 const disk = {
   /** The files that were to be synced, by their number. */
   begun: [] as number[],
@@ -134,7 +134,7 @@ describe("what was answered before it was on the disk", () => {
     expect(disk.begun).toHaveLength(1);
   });
 
-  test("is waited for by whoever comes next when the disk takes too long for it", async () => {
+  test("is waited for by the next commit when the disk takes too long for it", async () => {
     const { clock, commit, ask } = await opened();
     await commit();
     await clock.advance(2_000);
@@ -160,7 +160,7 @@ test("where nothing is written nothing is synced, and nothing waits to be", asyn
   await store.runs();
   store.tend();
   expect(clock.waiting).toEqual([]);
-  // It is another's now: what is refused is not written either.
+  // Another owner has the store now: a refused commit is not written either.
   await store.acquire(owner("other"));
   await clock.advance(1_000);
   disk.end();
@@ -170,7 +170,7 @@ test("where nothing is written nothing is synced, and nothing waits to be", asyn
 });
 
 describe("when the disk does not take it", () => {
-  test("nothing more is answered, whoever would write it, and the disk is not asked again", async () => {
+  test("nothing more is answered, whichever owner would write it, and the disk is not asked again", async () => {
     const { clock, store, commit, ask } = await opened();
     await commit();
     await clock.advance(1_000);
@@ -195,7 +195,7 @@ describe("when the disk does not take it", () => {
     await expect(commit()).rejects.toMatchObject({ code: "STORE_FAILED" });
   });
 
-  test("whoever waits for it is told", async () => {
+  test("a waiting commit is told", async () => {
     const { clock, commit } = await opened();
     await commit();
     await clock.advance(2_001);
@@ -209,7 +209,7 @@ describe("when the disk does not take it", () => {
 describe("closing", () => {
   test("brings everything to the disk first, also what came while the disk was at it", async () => {
     const { file, clock, store, commit } = await opened();
-    // While somebody else has the file open, SQLite leaves the log as it is.
+    // While another connection has the file open, SQLite leaves the log as it is.
     using _ = reading(file);
     await commit();
     await clock.advance(1_000);

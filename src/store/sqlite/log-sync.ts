@@ -1,8 +1,8 @@
 /**
- * Where commits need not be on the disk before they are answered, brings them there within a second, several at once and beside everything
- * else. SQLite's log is all that has to be synced: a commit stands there whole, after everything before it, and what the log is written over
- * with comes only when SQLite has synced what stood there to the database. That a new log has a name in its folder, SQLite sees to itself,
- * with the first commit. Nothing is synced while nothing is written.
+ * Where commits are answered before they are on the disk, brings them there within a second, several at once and beside other work. Only
+ * SQLite's log has to be synced: a commit stands there whole, after everything before it, and SQLite overwrites the log only when it has synced
+ * what stood there to the database. SQLite itself syncs the folder entry of a new log, with the first commit. Nothing is synced while nothing
+ * is written.
  */
 import { type Instant, later, millis, seconds } from "../../domain/time.ts";
 import type { Clock, Timer } from "../../effects/clock.ts";
@@ -11,9 +11,9 @@ import { SALT_BYTES, SALTS_AT, saltsIn } from "./log-check.ts";
 import { LogMark, NOWHERE, type Position } from "./log-mark.ts";
 import type { Database, OpenFile, Platform, Statement } from "./platform.ts";
 
-/** Of what was answered, a power cut takes about so much with it. Counted from the first commit that is not on the disk. */
+/** A power cut loses at most about this much of what was answered, counted from the first commit that is not on the disk. */
 export const SYNC_WITHIN = seconds(1);
-/** A disk that takes so long is waited for: or what was answered would get further and further ahead of it. */
+/** Commits wait for a disk that takes longer than this: otherwise the answers would get further and further ahead of the disk. */
 const LATE_AFTER = millis(2 * SYNC_WITHIN);
 
 export interface LogSyncDeps {
@@ -21,11 +21,11 @@ export interface LogSyncDeps {
   readonly platform: Platform;
   readonly database: string;
   readonly clock: Pick<Clock, "now" | "at">;
-  /** The disk did not take it, so that nothing more may be promised. It is not asked again: a second try may succeed although the first one has lost it. */
+  /** The disk has failed, so nothing more may be promised. It is not tried again: a second try may succeed although the first one has lost data. */
   readonly failed: (error: Error) => void;
 }
 
-/** A sync that has begun, and how old the first commit is that it is for. */
+/** A sync that has begun, and since when its oldest commit waits. */
 interface UnderWay {
   readonly since: Instant;
   readonly ended: Promise<void>;
@@ -33,9 +33,9 @@ interface UnderWay {
 
 export class LogSync implements AsyncDisposable {
   readonly #deps: LogSyncDeps;
-  /** Its own, and open before anything is written, so that whatever goes wrong with that is told here. SQLite never locks the log. */
+  /** A handle of its own, opened before anything is written, so that an error is reported here. SQLite never locks the log. */
   #log: OpenFile | undefined;
-  /** When the first commit was written for which no sync has begun. */
+  /** When the first commit was written that no sync covers yet. */
   #since: Instant | undefined;
   #timer: Timer | undefined;
   #underWay: UnderWay | undefined;
@@ -43,7 +43,7 @@ export class LogSync implements AsyncDisposable {
   readonly #mark: LogMark;
   readonly #end: Statement;
 
-  /** SQLite has the database open, so that there is a log, and it stays the same file. */
+  /** To be made when SQLite has the database open: then there is a log, and it stays the same file. */
   constructor(deps: LogSyncDeps) {
     this.#deps = deps;
     this.#mark = new LogMark(deps.platform, deps.database);
@@ -51,14 +51,14 @@ export class LogSync implements AsyncDisposable {
     this.#log = deps.platform.files.open(`${deps.database}-wal`);
   }
 
-  /** Until then every commit is on the disk before it is answered. For the owner of the store alone. */
+  /** Until then every commit is on the disk before it is answered. Only for the owner of the store. */
   begin(): void {
     const { db } = this.#deps;
     this.#mark.begin(this.#position() ?? NOWHERE);
     relax(db);
   }
 
-  /** To be called before the last commit of the owner: with it, all those before it are on the disk. */
+  /** To be called before the last commit of the owner: that commit brings all those before it to the disk. */
   end(): void {
     stiffen(this.#deps.db);
   }
@@ -74,12 +74,12 @@ export class LogSync implements AsyncDisposable {
     this.#plan();
   }
 
-  /** Kept once little enough is not on the disk that somebody may be told of more, or when it never will be. */
+  /** Resolves when little enough is off the disk that the next commit may be answered, or when the disk has failed. */
   async caughtUp(): Promise<void> {
     while (this.#underWay !== undefined && this.#isLate(this.#underWay)) await this.#underWay.ended;
   }
 
-  /** Everything that was written is on the disk then, or it has failed. */
+  /** When it resolves, everything that was written is on the disk, or the disk has failed. */
   async [Symbol.asyncDispose](): Promise<void> {
     while (!this.#hasFailed && (this.#underWay ?? this.#since) !== undefined) {
       if (this.#underWay === undefined) this.#begin();
@@ -94,7 +94,7 @@ export class LogSync implements AsyncDisposable {
     return this.#deps.clock.now() > later(since, LATE_AFTER);
   }
 
-  /** Alarms do not ring while one commit follows the other and nothing else gets its turn; so each commit looks at the time, too. */
+  /** Timers do not fire while one commit follows the other without a pause; so each commit looks at the time, too. */
   #plan(): void {
     const { clock } = this.#deps;
     if (this.#since === undefined || this.#underWay !== undefined || this.#hasFailed) return;
@@ -103,7 +103,7 @@ export class LogSync implements AsyncDisposable {
     else this.#timer ??= clock.at(due, () => this.#begin());
   }
 
-  /** What is written from now on may be missed by it, and is for the next. */
+  /** Commits that are written from now on may be missed by this sync, and belong to the next. */
   #begin(): void {
     const since = this.#since as Instant;
     this.#timer?.cancel();
@@ -111,7 +111,7 @@ export class LogSync implements AsyncDisposable {
     this.#underWay = { since, ended: this.#sync() };
   }
 
-  /** Where it ends now. Nothing when it began anew in the very moment in which it was asked. */
+  /** Where the log ends now. Nothing when the log was restarted at this very moment. */
   #position(): Position | undefined {
     const salts = this.#salts();
     const { log: pages } = this.#end.get() as { readonly log: number };

@@ -13,7 +13,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let places = 0;
 const newFile = (): string => join(root, `${++places}.db`);
 
-/** As they lie beside the program, made by the test. */
+/** Migration files, made by the test. */
 function migrations(texts: Readonly<Record<string, string>>) {
   const folder = join(root, `migrations-${++places}`);
   mkdirSync(folder);
@@ -29,7 +29,7 @@ const tablesIn = (db: DatabaseSync): readonly string[] =>
     .all()
     .map(({ name }) => String(name));
 
-/** A store of ours with something in it. */
+/** A store of ours with some content. */
 async function written(file: string): Promise<void> {
   await using store = openSqliteStore(file);
   await acquired(store);

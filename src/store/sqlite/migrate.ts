@@ -13,11 +13,11 @@ const FOLDER = new URL("./migrations/", import.meta.url);
 /** "Rota", as the first migration writes it into the file. */
 const APPLICATION = 0x526f7461;
 
-/** Forward only. A database that is ahead of this version, or is none of ours, is left alone. */
+/** Forward only. A newer database, or the database of another program, is left alone. */
 export function migrate(db: Database, file: string, known = knownMigrations()): void {
   refuseForeign(db, file, known);
   if (userVersion(db) === known.length) return;
-  // The lock is taken before the version is read again: of two that start at once, one migrates.
+  // The lock is taken before the version is read again: of two programs that start at once, one migrates.
   db.exec("begin immediate");
   try {
     for (const { no, place } of known.slice(userVersion(db))) {
@@ -31,7 +31,7 @@ export function migrate(db: Database, file: string, known = knownMigrations()): 
   }
 }
 
-/** What a newer version wrote is not understood, nor what a version from before the first release or another program wrote: it is neither changed nor read. */
+/** Refuses a database of a newer version, of a version before the first release, or of another program: it is neither changed nor read. */
 export function refuseForeign(db: Database, file: string, known = knownMigrations()): void {
   const [version, application] = [userVersion(db), numberIn(db, "application_id")];
   if (application !== APPLICATION) {
@@ -54,7 +54,7 @@ const isEmpty = (db: Database): boolean => db.prepare("select 1 from sqlite_sche
 
 let migrations: readonly Migration[] | undefined;
 
-/** They are part of the program, and do not change while it runs. What they say is read when it is done: mostly never. */
+/** They are part of the program, and do not change while it runs. Their text is read only when they are applied: mostly never. */
 function knownMigrations(): readonly Migration[] {
   migrations ??= migrationsIn(FOLDER);
   return migrations;

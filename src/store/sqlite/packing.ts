@@ -1,6 +1,6 @@
 /**
- * Rows on their way to another thread. As they are, every value would be copied by itself, which takes as long as writing them (0.2
- * microseconds a value, measured); as numbers in one piece and texts in another they go over at once.
+ * Rows on their way to another thread. Sent as they are, every value would be copied by itself, which takes as long as writing them (0.2
+ * microseconds a value, measured). So numbers go as one array and texts as a few strings.
  */
 import type { Rows } from "./sheet.ts";
 import type { Value } from "./sums.ts";
@@ -8,16 +8,16 @@ import type { Value } from "./sums.ts";
 export interface Packed {
   /** How many values each part has. */
   readonly counts: Rows<number>;
-  /** A whole number as it is, nothing as NaN, and a text as its length: those are no whole numbers, so that they can be told apart. */
+  /** A whole number as itself, null as NaN, and a text as its length and a half: so the three can be told apart. */
   readonly numbers: Float64Array<ArrayBuffer>;
-  /** All texts, one after the other, in pieces: no text may be as long as those of a very large plan are together. */
+  /** All texts, one after the other, in pieces: the texts of a very large plan would not fit into one string. */
   readonly texts: readonly string[];
 }
 
-/** About how long a piece becomes. */
+/** The length at which a piece is ended. */
 const PIECE = 2 ** 24;
 
-/** All numbers among the values are whole. */
+/** All numbers among the values must be whole. */
 export function pack(rows: Rows, pieceMin = PIECE): Packed {
   const counts = eachOf(rows, ({ length }) => length);
   const { newRuns, specs, freshTasks, changedTasks, pages } = counts;
@@ -27,7 +27,7 @@ export function pack(rows: Rows, pieceMin = PIECE): Packed {
   let length = 0;
   let to = 0;
   eachOf(rows, (values) => {
-    // By number: an iterator's answers, one for each value, would be as much as all values together.
+    // By index: an iterator would make an object for each value, as many as all values together.
     for (let at = 0; at < values.length; at++) {
       const value = values[at] as Value;
       numbers[to++] = typeof value === "number" ? value : value === null ? Number.NaN : value.length + 0.5;
@@ -54,7 +54,7 @@ export function unpack({ counts, numbers, texts }: Packed): Rows {
       if (Number.isInteger(number)) values.push(number);
       else if (Number.isNaN(number)) values.push(null);
       else {
-        // A text never stands in two pieces.
+        // A text is never split over two pieces.
         if (textFrom === texts[piece]?.length) [piece, textFrom] = [Math.min(piece + 1, texts.length - 1), 0];
         const start = textFrom;
         textFrom += Math.floor(number);

@@ -50,7 +50,7 @@ test("what is put on pages is on them, in order, and no page is longer than it m
       const pages = pagesOf(rows);
       expect(pages.flatMap(rowsOn)).toEqual(JSON.parse(JSON.stringify(rows)));
       for (const { first, last } of pages) expect(last - first).toBeLessThan(PAGE_MAX);
-      // No more of them than there must be.
+      // No more pages than necessary.
       const joints = pages.slice(1).map((page, at) => [pages[at] as Page, page] as const);
       for (const [a, b] of joints)
         expect(a.run !== b.run || a.last + 1 !== b.first || a.last - a.first + 1 === PAGE_MAX).toBe(true);

@@ -1,12 +1,12 @@
 /**
- * The ledger in pages: events of one run that follow each other and were written at once stand in one row. A row for each took a third
- * of the time that a batch takes to be written, and half as much room again.
+ * The ledger in pages: events of one run that follow each other and were written at once are one row. A row for each event took a third
+ * of the time of a batch, and half as much room again.
  */
 import { type Event, isRecorded, isTaskEvent } from "../../domain/event.ts";
 import { dataOf, type LedgerRow } from "../ledger.ts";
 import { damaged, type Value } from "./sums.ts";
 
-/** As the table has it: positions are looked for by where a page begins at the earliest. */
+/** Also a constant of the queries: they look for a position this far before it, where its page begins at the earliest. */
 export const PAGE_MAX = 128;
 
 export interface Page {
@@ -19,7 +19,7 @@ export interface Page {
 type Line = readonly [at: number, kind: string, data: object | null, ...(readonly [] | OfTask)];
 type OfTask = readonly [task: number, version: number, attempt: number];
 
-/** Takes events as they come, and gives each page once it has ended. */
+/** Takes events as they come, and gives each page when it is complete. */
 export class Pager {
   readonly #give: (page: Page) => void;
   #lines: Line[] = [];
@@ -42,7 +42,7 @@ export class Pager {
     this.#lines.push(line);
   }
 
-  /** Nothing more comes. */
+  /** The last event was taken. */
   end(): void {
     const { length } = this.#lines;
     if (length === 0) return;
@@ -59,10 +59,10 @@ export function addPages(values: Value[], events: readonly Event[]): void {
   pager.end();
 }
 
-/** True of every page that has something of the task, and of few others. Looking for its number takes a fraction of reading the page. */
+/** True of every page with an event of the task, and of few others. Searching the text takes a fraction of parsing the page. */
 export const mayHave = ({ events }: Page, task: number): boolean => events.includes(`,${task},`);
 
-/** What stands on a page. */
+/** The rows of a page. */
 export function rowsOn({ first, last, run, events }: Page): readonly LedgerRow[] {
   const lines = JSON.parse(events) as readonly Line[];
   if (lines.length !== last - first + 1) throw damaged(`the page of the ledger from ${first} on is not whole`);

@@ -1,4 +1,4 @@
-/** What the store asks of the machine: SQLite, and a few calls on files. A simulation gives others, to see what the store makes of a bad disk. */
+/** What the store uses of the machine: SQLite, and a few calls on files. A simulation gives its own, to see what the store does with a bad disk. */
 import {
   chmodSync,
   closeSync,
@@ -19,14 +19,14 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { bootId } from "../../effects/host.ts";
 
 export interface Platform {
-  /** The database in this file, which is made where it is missing, unless it is only read. */
+  /** Opens the database in this file, and creates it where it is missing, unless it is only read. */
   open(file: string, options: { readonly readOnly: boolean }): Database;
   readonly files: Files;
-  /** Names this start of the machine: what was written before it, and not synced, may not be on the disk. */
+  /** Names this boot of the machine: what was written before it, and not synced, may not be on the disk. */
   boot(): string;
 }
 
-/** What is used of a connection. What goes wrong is thrown as `node:sqlite` throws it, with an `errcode`. */
+/** What is used of a connection. Errors are thrown as `node:sqlite` throws them, with an `errcode`. */
 export interface Database extends Disposable {
   prepare(sql: string): Statement;
   exec(sql: string): void;
@@ -36,28 +36,28 @@ export interface Database extends Disposable {
 }
 export type Statement = Pick<StatementSync, "get" | "all" | "run" | "iterate" | "setReturnArrays">;
 
-/** What goes wrong is thrown as `node:fs` throws it, with `code` and `syscall`. */
+/** Errors are thrown as `node:fs` throws them, with `code` and `syscall`. */
 export interface Files {
-  /** The file that is meant, whatever it is called here. */
+  /** The real path of the file, also behind a link. */
   realpath(path: string): string;
-  /** The folder and those it lies in, for its owner alone. */
+  /** Makes the folder and its parents, for their owner alone. */
   makeFolder(path: string): void;
-  /** For its owner alone. */
+  /** Makes the file private to its owner. */
   makePrivate(path: string): void;
   read(path: string): Buffer;
-  /** One that is there, to be written over and made longer. */
+  /** Opens an existing file, to overwrite it and make it longer. */
   open(path: string): OpenFile;
-  /** Makes the file or writes it over. It is on the disk, with its name, when this returns. */
+  /** Creates the file or replaces its content. It is on the disk, with its name, when this returns. */
   save(path: string, bytes: Uint8Array): void;
-  /** Nothing, where there is none. */
+  /** Does nothing where there is no file. */
   remove(path: string): void;
 }
 export interface OpenFile {
   size(): number;
-  /** So many bytes, or as many as there are. */
+  /** This many bytes, or as many as there are. */
   read(count: number, at: number): Buffer;
   write(bytes: Uint8Array, at: number): void;
-  /** Kept when everything that was written is on the disk. */
+  /** Resolves when everything that was written is on the disk. */
   sync(): Promise<void>;
   close(): void;
 }
@@ -104,7 +104,7 @@ function openFile(path: string): OpenFile {
     write(bytes, at) {
       writeSync(descriptor, bytes, 0, bytes.length, at);
     },
-    /** By a thread of the platform's, so that everything else goes on. */
+    /** Done by a thread of the platform, so that everything else goes on. */
     sync: () =>
       new Promise((resolve, reject) => {
         fdatasync(descriptor, (error) => (error === null ? resolve() : reject(error)));

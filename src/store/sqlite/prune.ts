@@ -1,4 +1,4 @@
-/** Forgets runs that ended: their rows, and what the ledger says of them. Which positions that were is kept, as few ranges. */
+/** Forgets runs that ended: their rows, and their events in the ledger. The forgotten positions are kept, as few ranges. */
 import type { Pause } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
 import { joined, type Range } from "../../std/skips.ts";
@@ -12,7 +12,7 @@ import type { Forgetting } from "./statements.ts";
 import { sumOf } from "./sums.ts";
 import { deleteRequest } from "./write.ts";
 
-/** Gives those that are forgotten. The others have not ended, or are still needed. */
+/** Gives the runs that were forgotten. The others have not ended, or are still needed. */
 export function pruneRuns(target: Target, sql: Forgetting, wanted: readonly RunNo[]): readonly RunNo[] {
   const rows = sql.forgettable.all({ runs: JSON.stringify(wanted) }).map(toRunRow);
   if (rows.length === 0) return [];
@@ -38,7 +38,7 @@ function forgetEvents(target: Target, sql: Forgetting, gone: readonly RunNo[]): 
 const least = (numbers: readonly number[]): number => numbers.reduce((a, b) => Math.min(a, b));
 const most = (numbers: readonly number[]): number => numbers.reduce((a, b) => Math.max(a, b));
 
-/** Made one with those it touches: what lies between two that are forgotten is there. By how much the total of the table changes. */
+/** Adds the range, merged with its neighbours: the positions between two ranges exist. Gives by how much the total of the table changes. */
 function addRange({ sql: reading }: Target, sql: Forgetting, range: Range): number {
   let { first, last } = range;
   let change = 0;
@@ -56,7 +56,7 @@ function addRange({ sql: reading }: Target, sql: Forgetting, range: Range): numb
   return change + sum;
 }
 
-/** What is on hold of them, and what was asked of them too late to be dealt with. */
+/** Removes their pauses, and requests that came too late to be handled. */
 function forgetWishes(target: Target, gone: readonly RunRow[]): void {
   const { sql, seals, write } = target;
   const [numbers, ids] = [new Set(gone.map(({ no }) => no)), new Set(gone.map(({ manifest }) => manifest.id))];

@@ -1,4 +1,4 @@
-/** What happened, read back: every page is held against its checksum, and what is missing is noticed. */
+/** Reads the events back: every page is checked against its checksum, and a missing one is noticed. */
 import type { Event } from "../../domain/event.ts";
 import type { Range } from "../../std/skips.ts";
 import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
@@ -22,7 +22,7 @@ function gather(source: Source, query: EventQuery, limit: number): readonly Ledg
   const { after, last } = rangeOf(source.seals, query);
   const rows: LedgerRow[] = [];
   for (const row of rowsIn(source, { after, last, run: query.run ?? null }, query.task ?? null)) {
-    // A page may begin before what is asked for.
+    // A page may begin before the positions that are asked for.
     if (row.seq <= after || row.seq > last || (query.task !== undefined && row.task !== query.task)) continue;
     rows.push(row);
     if (rows.length === limit) break;
@@ -31,8 +31,8 @@ function gather(source: Source, query: EventQuery, limit: number): readonly Ledg
 }
 
 /**
- * Where the events can be. The seal of a run says where its first and its last one stand, so nothing before or behind them is looked
- * through; an index would say more, but would make each commit a tenth slower and more.
+ * Where the events can be. The seal of a run has the positions of its first and last event, so nothing before or behind them is
+ * read; an index would say more, but would make each commit at least a tenth slower.
  */
 function rangeOf(
   seals: SealReading,
@@ -45,10 +45,10 @@ function rangeOf(
 
 type Between = Readonly<Record<"after" | "last", number>> & { readonly run: number | null };
 
-/** At least those of the task, where it is one's. */
+/** At least the events of the task, where the query names one. */
 function* rowsIn({ sql }: Source, between: Between, task: number | null): Generator<LedgerRow> {
   for (const row of sql.pages.iterate(between)) {
-    // Those that are passed over, too: what was changed on one may be whose it is.
+    // Pages that are skipped, too: the changed byte may be in the number of the run that the page belongs to.
     verifyPage(row);
     const page = row as unknown as Page;
     if (task === null || mayHave(page, task)) yield* rowsOn(page);
@@ -60,7 +60,7 @@ function verifyPage(row: Row): void {
   verify(sum, sumOf("page", first, last, run, events), () => `the page of the ledger from event ${first} on`);
 }
 
-/** All events together are numbered without gaps, but for what was forgotten. */
+/** The positions of all events have no gaps, apart from forgotten ones. */
 function refuseHoles(source: Source, { after = 0 }: EventQuery, rows: readonly LedgerRow[], limit: number): void {
   let last = after;
   for (const { seq } of rows) {
@@ -71,7 +71,7 @@ function refuseHoles(source: Source, { after = 0 }: EventQuery, rows: readonly L
   if (rows.length < limit) refuseOtherEnd(source, last, rows.length > 0);
 }
 
-/** The ledger ends at this position, but for what was forgotten behind it. Gives the last position that was written. */
+/** The ledger ends at this position, apart from forgotten events behind it. Gives the last position that was written. */
 function refuseOtherEnd(source: Source, position: number, isThere: boolean): number {
   const { last } = sealOf(source.seals, WHOLE_LEDGER);
   const isShort = last > position && !isForgotten(source, position + 1, last);
@@ -80,7 +80,7 @@ function refuseOtherEnd(source: Source, position: number, isThere: boolean): num
   return last;
 }
 
-/** Ranges do not touch, so all of these positions are in the same one. */
+/** Ranges do not touch each other, so all these positions are in one range. */
 function isForgotten({ sql }: Source, first: number, last: number): boolean {
   const row = sql.forgottenAt.get(first);
   return row !== undefined && toRange(row).last >= last;
@@ -97,7 +97,7 @@ export function toRange(row: Row): Range {
   return { first, last };
 }
 
-/** Those of one task are numbered without gaps among themselves. */
+/** The events of one task are numbered without gaps. */
 function refuseGaps(
   seals: SealReading,
   { run, task, after = 0 }: EventQuery,

@@ -1,4 +1,4 @@
-/** From rows to what they mean. Every row is held against its checksum before it is believed. */
+/** From rows to values. Every row is checked against its checksum first. */
 
 import { type DurationRecord, type History, NO_HISTORY } from "../../domain/history.ts";
 import { type RunManifest, type RunNo, type RunStatus, runNo } from "../../domain/run.ts";
@@ -11,13 +11,13 @@ import { damaged, sumOf, taskSum, type Value, verify } from "./sums.ts";
 
 export type Row = Record<string, unknown>;
 
-/** What a look at the file needs. */
+/** What reading needs. */
 export interface Source {
   readonly sql: Reading;
   readonly seals: SealReading;
 }
 
-/** What writing needs on top of it. */
+/** What writing needs in addition. */
 export interface Target extends Source {
   readonly write: Writing;
 }
@@ -42,7 +42,7 @@ function rowsOfRuns(sql: Reading, which: WhichRuns | undefined): readonly Row[] 
   if ("begins" in which) return sql.runsBeginning.all(which.begins, `${which.begins}${LAST_CHARACTER}`);
   return sql.newestRuns.all(which.before ?? Number.MAX_SAFE_INTEGER, which.newest);
 }
-/** No id has it, so everything that begins in the same way comes before it. */
+/** No id contains it, so every id with the same beginning sorts before it. */
 const LAST_CHARACTER = "\u{10ffff}";
 
 export function readRun(source: Source, no: RunNo): StoredRun | undefined {
@@ -55,7 +55,7 @@ export function readRun(source: Source, no: RunNo): StoredRun | undefined {
   return { row, specs, tasks };
 }
 
-/** Rows that are missing, or are older ones, have sums that are right; what they add up to is not. */
+/** When rows are missing or old, each checksum is right but their total is not. */
 function refuseIncomplete(
   seals: SealReading,
   { no, tasks: planned }: RunRow,
@@ -127,7 +127,7 @@ function toRunStatus({ state, ended_at: at, outcome }: Row): RunStatus {
   return (state === "active" ? { state } : { state, at, outcome }) as RunStatus;
 }
 
-/** The order is that of the pages, and nobody sorts what should be sorted already: pages that changed places are noticed here. */
+/** The rows come in the order of the pages, without sorting, so pages that changed places are noticed here. */
 function toSpec(row: unknown, index: number): TaskSpec {
   const [run, no, id, spec, sum] = row as [number, number, string, string, number];
   verify(sum, sumOf("task_spec", run, no, id, spec), () => `task ${no} of run ${run}, as planned,`);

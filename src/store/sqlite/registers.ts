@@ -1,4 +1,4 @@
-/** The small tables beside the runs: sessions, what is on hold, and which requests and idempotency keys are done with already. */
+/** The small tables beside the runs: sessions, pauses, answered requests and finished idempotency keys. */
 import type { WorkerId } from "../../domain/ids.ts";
 import type { Pause } from "../../domain/pause.ts";
 import type { Session, SessionProfile, SessionState } from "../../domain/session.ts";
@@ -34,7 +34,7 @@ export function writeRegisters({ seals, write: sql }: Target, { sessions, pauses
   sealTable(seals, sql, "done_key", added);
 }
 
-/** By how much the total of the table changes. */
+/** Gives by how much the total of the table changes. */
 function writeSession(sql: Writing, id: WorkerId, session: Session | undefined): number {
   const before = sumIn(sql.sumOfSession, id);
   if (session === undefined) {
@@ -113,7 +113,7 @@ export const readDoneKeys = ({ sql }: Source, keys: readonly string[]): readonly
 
 const SECRET = "secret";
 
-/** Written once: whoever comes second gets what the first has written. */
+/** Written once: a second caller gets what the first one has written. */
 export function readSecret({ sql }: Source, write: Writing, fresh: string): string {
   write.writeMeta.run(SECRET, fresh, sumOf("meta", SECRET, fresh));
   const row = sql.readMeta.get(SECRET) as { value: string; sum: number };

@@ -1,4 +1,4 @@
-/** What must not grow with everything that was ever kept: which rows are looked at, and how many statements it takes. */
+/** What must not grow with the size of the store: which rows are looked at, and how many statements it takes. */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { success, task, no as taskNo } from "../../../test/rig/builders.ts";
@@ -28,7 +28,7 @@ function opened(): Opened {
   return { db, target: targetOn(db) };
 }
 
-/** So many runs of one task each, one after the other. Nobody owns the store, so the epoch is the first. */
+/** This many runs of one task each, one after the other. The store has no owner, so the epoch is the first. */
 function withRuns(count: number): Opened {
   const all = opened();
   const scribe = new Scribe();
@@ -41,7 +41,7 @@ function withRuns(count: number): Opened {
   return all;
 }
 
-/** How SQLite goes about it, in its own words. */
+/** SQLite's own description of how it runs the statement. */
 const planOf = (db: DatabaseSync, statement: Statement): string =>
   db
     .prepare(`explain query plan ${(statement as StatementSync).sourceSQL}`)
@@ -74,7 +74,7 @@ test("for the events of one run only what lies between its first and its last is
   expect(looksAt(all, { run: FIRST, after: 4 })).toBe(0);
 });
 
-test("for the events of one task few pages are read, and one that was changed does not hide any", () => {
+test("for the events of one task few pages are read, and a changed page does not hide any", () => {
   const { db, target } = opened();
   const scribe = new Scribe();
   const run = scribe.submit(Array.from({ length: 1_000 }, (_, at) => task(`t${at}`)));
@@ -130,7 +130,7 @@ test("what changes in a table is added to its seal: the table is not added up ag
   journal.ofSystem({ kind: "resumed", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
   journal.learn(run.manifest.name, [{ task: "a", logMs: 4, errorSquared: 0.25 }]);
   write();
-  // Nothing is there to be taken away.
+  // There is no such session to take away.
   const gone = [{ id: workerId("x"), session: undefined }];
   writeSheet({ ...target, seals }, sheetOf({ ...NOTHING, epoch: 0, requestsDone: [7], sessions: gone }));
   expect([...audit(db)]).toEqual([]);

@@ -1,4 +1,4 @@
-/** What each run must have, and the ledger as a whole: figures that a row which is missing, or is an older one, does not add up to. */
+/** The figures that the rows of each run, and of the ledger as a whole, must add up to: a missing or older row does not. */
 
 import { isRecorded } from "../../domain/event.ts";
 import type { Batch } from "../store.ts";
@@ -27,7 +27,7 @@ export interface Seal {
   /** The first and the last position in the ledger. */
   readonly first: number;
   readonly last: number;
-  /** Of all task rows together; for a table that is sealed as a whole, the total of its sums. */
+  /** The versions of all task rows together; for a table that is sealed as a whole, the total of its sums. */
   readonly versions: number;
 }
 
@@ -40,7 +40,7 @@ export function sealOf(sql: SealReading, run: number): Seal {
   throw damaged(`the seal of run ${run} is gone`);
 }
 
-/** Nothing when there is none. */
+/** Nothing when the run has no seal. */
 export function findSeal(sql: SealReading, run: number): Seal | undefined {
   const row = sql.readSeal.get(run) as (Seal & { readonly sum: number }) | undefined;
   if (row === undefined) return undefined;
@@ -48,14 +48,14 @@ export function findSeal(sql: SealReading, run: number): Seal | undefined {
   return row;
 }
 
-/** Rows of these tables come and go; one that is missing has no sum that could be wrong, so their total is kept. */
+/** Rows of these tables come and go. A missing row has no sum that could be wrong, so the total of the sums is kept. */
 const totalOf = (sql: SealReading, table: Counted): number => (sql[table].get() as { total: number }).total;
 
 export function refuseMissing(sql: SealReading, table: Counted): void {
   if (totalOf(sql, table) !== sealOf(sql, COUNTED[table]).versions) throw damaged(`the table ${table} is not whole`);
 }
 
-/** Seals a table by how much its total has changed: it may be long, and is not added up again for one row. */
+/** Moves the seal of a table by the change of its total: the table may be long, and is not added up again for one row. */
 export function sealTable(reading: SealReading, writing: Writing, table: Counted, change: number): void {
   if (change === 0) return;
   const run = COUNTED[table];
@@ -63,18 +63,18 @@ export function sealTable(reading: SealReading, writing: Writing, table: Counted
   writing.writeSeal.run(run, 0, 0, versions, sealSum({ run, first: 0, last: 0, versions }));
 }
 
-/** The sum of one row as it is now; nothing where there is none. */
+/** The sum of one row as it is now; zero where there is no row. */
 export const sumIn = (statement: Statement, key: string | number): number =>
   (statement.get(key) as { readonly sum: number } | undefined)?.sum ?? 0;
 
-/** How far a batch moves a seal. */
+/** By how much a batch moves a seal. */
 export interface Moved {
   first: number;
   last: number;
   versions: number;
 }
 
-/** Brings the seals of the runs that a batch touches to where they are after it: one row a run, however many tasks. */
+/** Updates the seals of the runs that a batch touches: one row for each run, however many tasks. */
 export function advanceSeals(reading: SealReading, writing: Writing, moved: ReadonlyMap<number, Moved>): void {
   for (const [run, { first, last, versions }] of moved) {
     const seal = findSeal(reading, run);
@@ -98,7 +98,7 @@ export function movesIn(tasks: Batch["tasks"], events: Batch["events"]): Readonl
     return fresh;
   };
   for (const { row, replaces } of tasks) {
-    // A renewed lease is no change that the ledger knows.
+    // The ledger has no event for a renewed lease.
     if (row.version !== replaces) ofRun(row.run).versions += row.version - replaces;
   }
   let last = 0;

@@ -1,5 +1,5 @@
 /**
- * What a batch comes to in rows: plain values in the order of the columns, one row after the other, so that they can be bound as they are,
+ * The rows of a batch: plain values in the order of the columns, one row after the other, so that they can be bound as they are,
  * here or in another thread.
  */
 import { packSpec } from "../../domain/spec.ts";
@@ -10,14 +10,14 @@ import { addPages } from "./pages.ts";
 import { type Moved, movesIn } from "./seals.ts";
 import type { Value } from "./sums.ts";
 
-/** Of which there is little in a batch, and which is written as it is. */
+/** The parts of a batch that are small, and are written as they are. */
 type Rest = Omit<Batch, "events" | "submitted" | "tasks">;
 
-/** Of which there may be much. `T` is how it stands there. */
+/** The parts that may be large. `T` is the type of a part. */
 export interface Rows<T = readonly Value[]> {
   readonly newRuns: T;
   readonly specs: T;
-  /** Tasks that have no row yet, and those that have one, each of these followed by the version it replaces. */
+  /** Tasks that have no row yet, and tasks that have one, each of the latter followed by the version it replaces. */
   readonly freshTasks: T;
   readonly changedTasks: T;
   readonly pages: T;
@@ -26,7 +26,7 @@ export interface Rows<T = readonly Value[]> {
 export interface Sheet extends Rest {
   readonly rows: Rows;
   readonly moved: ReadonlyMap<number, Moved>;
-  /** How much that is to write: tasks as they are planned, as they are, and events. */
+  /** How much there is to write: planned tasks, changed tasks, and events. */
   readonly size: number;
 }
 
@@ -45,19 +45,19 @@ export function sheetOf(batch: Batch): Sheet {
     size += specs.length;
   }
   addPages(rows.pages, events);
-  // One by one: taking some out of an object and spreading the others is slow, and every commit comes this way.
+  // One by one: taking some fields out of an object and spreading the others is slow, and every commit comes through here.
   const { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers, done } = batch;
   const moved = movesIn(tasks, events);
   return { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers, done, rows, moved, size };
 }
 
-/** Of a row of a task, without its sum. */
+/** The number of columns of a task's row, without its sum. */
 export const TASK_WIDTH = 16;
 
 function taskValues(tasks: Batch["tasks"]): Pick<Rows, "freshTasks" | "changedTasks"> {
   let fresh = 0;
   for (const { replaces } of tasks) if (replaces === 0) fresh++;
-  // As long as they will be from the beginning: growing them step by step takes three times the memory.
+  // Made with their full length: growing them step by step takes three times the memory.
   const freshTasks = new Array<Value>(fresh * TASK_WIDTH);
   const changedTasks = new Array<Value>((tasks.length - fresh) * (TASK_WIDTH + 1));
   let [atFresh, atChanged] = [0, 0];
@@ -71,7 +71,7 @@ function taskValues(tasks: Batch["tasks"]): Pick<Rows, "freshTasks" | "changedTa
   return { freshTasks, changedTasks };
 }
 
-/** Gives where the next one goes. */
+/** Gives the index for the next row. */
 function putTask(values: Value[], from: number, row: TaskRow): number {
   let to = from;
   values[to++] = row.run;

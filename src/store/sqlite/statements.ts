@@ -15,7 +15,7 @@ export function prepareReading(db: Database) {
     newestRun: db.prepare(`${run} order by no desc limit 1`),
     oneRun: db.prepare(`${run} where no = ?`),
     runOfName: db.prepare(`${run} where id = ?`),
-    // A range and not a pattern: the index on the ids is used, and no sign in what was typed means anything.
+    // A range and not a pattern: the index on the ids is used, and no character that a user typed has a special meaning.
     runsBeginning: db.prepare(`${run} where id >= ? and id < ? order by no`),
     newestRuns: db.prepare(`select * from (${run} where no < ? order by no desc limit ?) order by no`),
     specsOfRun: asLists(db.prepare(`select run, no, id, spec, sum from task_spec where run = ? order by no`)),
@@ -26,7 +26,7 @@ export function prepareReading(db: Database) {
       from task where run = ? order by no`),
     ),
     lastSeq: db.prepare("select coalesce((select last from page order by first desc limit 1), 0) as seq"),
-    // No more than is asked for is read, in order.
+    // In order, and no more pages than the query needs.
     pages: db.prepare(`
       select first, last, run, events, sum from page
       where first > :after - ${PAGE_MAX} and first <= :last and last > :after and (:run is null or run = :run)
@@ -45,7 +45,7 @@ export function prepareReading(db: Database) {
   };
 }
 
-/** Gives each row as the list of its values: for the rows of a large run that takes a quarter of the time that objects take. */
+/** Gives each row as the list of its values: for the rows of a large run that takes a quarter of the time of objects. */
 function asLists(statement: Statement): Statement {
   statement.setReturnArrays(true);
   return statement;
@@ -85,7 +85,7 @@ export function prepareWriting(db: Database) {
        not_before, worker, expires_at, token_hash, lost_by, lane, detail`,
       "on conflict do nothing",
     ),
-    // The version is the compare-and-set: a row that another has replaced meanwhile is not touched.
+    // The version is the compare-and-set: a row that another batch has replaced meanwhile is not touched.
     updateTask: db.prepare(`
       update task
       set state = ?, version = ?, attempt = ?, failures = ?, expiries = ?, approved = ?, since = ?,
@@ -108,7 +108,7 @@ export function prepareWriting(db: Database) {
       on conflict (plan) do update
       set count = excluded.count, sum_of_squares = excluded.sum_of_squares, sum = excluded.sum`),
 
-    // Two statements in one transaction: the number that the sum covers is not known before.
+    // Two statements in one transaction: the number that the sum covers is known only after the insert.
     insertRequest: db.prepare("insert into request (at, body, sum) values (?, ?, 0)"),
     sumRequest: db.prepare("update request set sum = ? where no = ?"),
     sumOfRequest: db.prepare("select sum from request where no = ?"),
@@ -135,7 +135,7 @@ export function prepareWriting(db: Database) {
 
 export type Forgetting = ReturnType<typeof prepareForgetting>;
 
-/** What is needed only when runs are forgotten, which is seldom. Runs are given as a list in JSON. */
+/** Statements for forgetting runs, which is rare. Runs are given as a list in JSON. */
 export function prepareForgetting(db: Database) {
   const listed = "(select value from json_each(:runs))";
   return {

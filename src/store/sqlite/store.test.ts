@@ -28,7 +28,7 @@ storeConformance("sqlite store, synced a second later", (options) =>
 );
 storeConformance("sqlite store in memory", (options) => openSqliteStore(":memory:", options));
 
-/** A store with one run, of which a task is held, and a request. */
+/** A store with one run, one of whose tasks is held, and a request. */
 async function written(file: string): Promise<void> {
   await using store = openSqliteStore(file);
   const scribe = new Scribe();
@@ -142,21 +142,21 @@ describe("the laws of the rows are the database's own", () => {
   }
 
   test.each<[string, Row]>([
-    ["one that waits", {}],
-    ["one that backs off", { not_before: 7 }],
-    ["one that is held", held],
-    ["one that runs", { ...held, state: "running" }],
-    ["one that has ended", { state: "succeeded", detail: "{}" }],
-    ["one that was never tried", { state: "skipped", attempt: 0, detail: "{}" }],
+    ["of a task that waits", {}],
+    ["of a task that backs off", { not_before: 7 }],
+    ["of a held task", held],
+    ["of a running task", { ...held, state: "running" }],
+    ["of an ended task", { state: "succeeded", detail: "{}" }],
+    ["of a task that was never tried", { state: "skipped", attempt: 0, detail: "{}" }],
   ])("a task row may be %s", (_, row) => {
     expect(() => insert("task", { ...columns, ...row })).not.toThrow();
   });
 
   test.each<[string, Row]>([
-    ["in a state nobody knows", { state: "resting" }],
-    ["held by nobody", { ...held, worker: null, expires_at: null, token_hash: null }],
+    ["in an unknown state", { state: "resting" }],
+    ["held without a worker", { ...held, worker: null, expires_at: null, token_hash: null }],
     ["held and waiting", { ...held, state: "waiting" }],
-    ["running, held by nobody", { state: "running" }],
+    ["running without a worker", { state: "running" }],
     ["held without a deadline", { ...held, expires_at: null }],
     ["held without a token", { ...held, token_hash: null }],
     ["with a deadline and no holder", { expires_at: 1 }],
@@ -196,15 +196,15 @@ describe("the laws of the rows are the database's own", () => {
     cancelling: 0,
   } as const;
   test.each<[string, Row]>([
-    ["in a state nobody knows", { state: "resting" }],
+    ["in an unknown state", { state: "resting" }],
     ["finished without an outcome", { state: "finished", ended_at: 1 }],
     ["finished without an end", { state: "finished", outcome: "failed" }],
-    ["finished with an outcome nobody knows", { state: "finished", ended_at: 1, outcome: "deadlock" }],
+    ["finished with an unknown outcome", { state: "finished", ended_at: 1, outcome: "deadlock" }],
     ["active with an outcome", { outcome: "failed" }],
     ["active with an end", { ended_at: 1 }],
     ["stalled without saying since when", { state: "stalled", outcome: "waiting" }],
     ["stalled without saying why", { state: "stalled", ended_at: 1 }],
-    ["stalled with the outcome of one that finished", { state: "stalled", ended_at: 1, outcome: "failed" }],
+    ["stalled with the outcome of a finished run", { state: "stalled", ended_at: 1, outcome: "failed" }],
     ["half cancelling", { cancelling: 2 }],
   ])("a run row is not %s", (_, row) => {
     expect(() => insert("run", { ...run, ...row })).toThrow(/constraint/);
@@ -382,7 +382,7 @@ describe("two at once", () => {
     expect((await one.runs()).map((row) => row.manifest)).toEqual([manifest()]);
   });
 
-  test("one that only reads cannot write", async () => {
+  test("a store that is open for reading cannot write", async () => {
     const file = newFile();
     await written(file);
     await using reader = openSqliteStore(file, { readOnly: true });

@@ -58,7 +58,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
   const isFile = file !== ":memory:";
   const place = placeOf(platform, file);
   const room = target === undefined || !isFile ? undefined : new LogRoom(db, files, file, foldAfter);
-  /** Where commits are not on the disk when they are answered. The process does not stay for it: closing brings everything there. */
+  /** Where commits are not on the disk when they are answered. The process does not stay alive for it: closing the store syncs everything. */
   const log =
     target === undefined || !isFile || durability === "full"
       ? undefined
@@ -71,19 +71,19 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
             failure ??= asUserError(error, file, "STORE_FAILED") as Error;
           },
         });
-  /** Nobody is told of more when what they were told before cannot be brought to the disk, and not before most of it is there. */
+  /** No commit is answered when earlier ones cannot be brought to the disk, nor before most of them are there. */
   const mayAnswer = async (): Promise<void> => {
     await log?.caughtUp();
     if (failure !== undefined) throw failure;
   };
   const turns = new Turns();
-  /** There may be many rows, so that a table is whole is found out once. */
+  /** A table may have many rows, so whether it is complete is checked once. */
   const whole = new Set<Counted>();
   const mustBeWhole = (table: Counted): void => {
     if (!whole.has(table)) refuseMissing(source.seals, table);
     whole.add(table);
   };
-  /** Whatever a verb meets in the file is told in words a person can act on. */
+  /** Errors of a verb are turned into errors that tell a person what to do. */
   const plainly = <T>(verb: () => T, otherwise: Otherwise = "STATE_UNUSABLE"): T => {
     try {
       return verb();
@@ -108,7 +108,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
       throw told;
     }
   };
-  /** Its process says whether it still schedules: this store knows no term that ends by itself. */
+  /** The owner's process says whether it still schedules: a term of this store does not end by time. */
   const onRecord = (): { readonly epoch: Epoch; readonly current: OnRecord | undefined } => {
     const { owner, epoch } = readOwner(source);
     return { epoch, current: owner && { ...owner, lives: lives(owner) } };
@@ -120,7 +120,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     if (log !== undefined) await mayAnswer();
     return result;
   };
-  /** What was committed stays so, whatever comes of this; but a disk that fails now is not asked again. */
+  /** The commit stands whatever happens here; but a disk that fails now is not used again. */
   const afterwards = (act: () => void): void => {
     try {
       act();
@@ -187,7 +187,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
       return isWritten ? ok(undefined) : err("ownership-lost");
     },
     tend() {
-      // While the thread writes it sees to this itself, between two batches.
+      // While the writer thread works, it does this itself, between two batches.
       if (!writer.busy && failure === undefined) afterwards(() => room?.keep());
     },
     async runs(which) {
@@ -274,7 +274,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
       const known = failure;
       if (writer.isThere) await writer[Symbol.asyncDispose]();
       room?.[Symbol.dispose]();
-      // SQLite does it when it closes the file, but not while somebody else has it open.
+      // SQLite does it when it closes the file, but not while another connection has it open.
       if (log !== undefined) await log[Symbol.asyncDispose]();
       if (db.isOpen) db.close();
       if (failure !== undefined && failure !== known) throw failure;
@@ -282,6 +282,6 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
   };
 }
 
-/** What the thread has met, as an error of this one. */
+/** A failure of the writer thread, as an error of this one. */
 const errorOf = ({ code, message }: WriterFailure): Error =>
   code === undefined ? new Error(message) : new UserError(code, message);

@@ -1,4 +1,4 @@
-/** A connection that is written through: its statements, and one transaction after the other. */
+/** A connection for writing: its statements, and one transaction after the other. */
 
 import type { Database } from "./platform.ts";
 import type { Source, Target } from "./read.ts";
@@ -10,7 +10,7 @@ export function targetOn(db: Database): Target {
   return { ...sourceOn(db), write: prepareWriting(db) };
 }
 
-/** What `change` has written is kept, unless its result says otherwise. */
+/** Commits what `change` has written, unless its result says otherwise. */
 export function transactions(db: Database) {
   const begin = { immediate: db.prepare("begin immediate"), deferred: db.prepare("begin deferred") };
   const commit = db.prepare("commit");

@@ -13,7 +13,7 @@ import { openSqliteStore } from "./store.ts";
 
 const SEED = Number(process.env["SEED"] ?? 17);
 const CASES = Number(process.env["TORN"] ?? 100);
-// Many cases take their time, the more so on a busy machine.
+// Many cases take their time, especially on a busy machine.
 vi.setConfig({ testTimeout: 60_000 + CASES * 100 });
 
 const root = mkdtempSync(join(tmpdir(), "rota-torn-"));
@@ -21,7 +21,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
 
-/** How the store looks before the first step and after each, and how its files do. */
+/** What the store answers before the first step and after each, and how its files look. */
 let seen: readonly string[] = [];
 const images: Image[] = [];
 let closed: Image;
@@ -84,12 +84,12 @@ describe("when a statement fails", () => {
     Reflect.set(DatabaseSync.prototype, "exec", originals.exec);
   });
 
-  /** From now on the N-th call of the database fails as a disk does: once, or from then on. */
+  /** From now on the N-th call of the database fails as a disk does: once, or always. */
   function armed(at: number, lasting: boolean): void {
     [calls, failAt] = [0, at];
     const guarded = (call: Guarded) =>
       function (this: unknown, ...args: never[]): unknown {
-        // A transaction that is given up is given up by the failure itself.
+        // SQLite itself rolls back after such a failure, so a rollback never fails.
         if (String(args[0]) === "rollback") return call.apply(this as never, args);
         calls++;
         if (calls === failAt || (lasting && calls > failAt)) throw ioError();

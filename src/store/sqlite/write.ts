@@ -11,7 +11,7 @@ import { type Rows, type Sheet, TASK_WIDTH } from "./sheet.ts";
 import type { Writing } from "./statements.ts";
 import { sumAt, sumOf, type Value } from "./sums.ts";
 
-/** False when the store has another owner, or a row is not what the batch takes it to be. */
+/** False when the store has another owner, or a row does not have the version that the batch replaces. */
 export function writeSheet(target: Target, sheet: Sheet): boolean {
   const sql = target.write;
   if (sql.holdsEpoch.get(sheet.epoch) === undefined) return false;
@@ -43,7 +43,7 @@ function updateSpec(sql: Writing, { run, task, spec }: SpecWrite): void {
   sql.updateSpec.run(text, sumOf("task_spec", run, task, spec.id, text), run, task);
 }
 
-/** Which task it is, and then the rest. */
+/** How many columns name the task; the rest follow. */
 const TASK_KEY = 2;
 
 function writeTasks(sql: Writing, { freshTasks, changedTasks }: Rows): boolean {

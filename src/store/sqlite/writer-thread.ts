@@ -1,4 +1,4 @@
-/** The program of the thread that writes large batches: one after the other, each answered once it is durable. */
+/** The program of the thread that writes large batches: one after the other, each answered when it is durable. */
 import { parentPort, workerData } from "node:worker_threads";
 import { UserError } from "../../domain/errors.ts";
 import { Turns } from "../turns.ts";
@@ -35,7 +35,7 @@ const unpacked = (asked: PackedSheet): Sheet => ({
 
 function write(sheet: Sheet): void {
   answer(attempt(sheet));
-  // While the next one forms.
+  // While the main thread makes the next batch.
   try {
     room.keep();
   } catch (error) {

@@ -31,7 +31,7 @@ test("a large batch is written by the thread and a small one after it, in the or
     ended = true;
     return result;
   });
-  // It goes on while others do something else.
+  // The thread writes while this one does something else.
   await Promise.resolve();
   expect(ended).toBe(false);
   scribe.write(run, 0, claimed, started);
@@ -45,7 +45,7 @@ test("a large batch is written by the thread and a small one after it, in the or
   expect(await store.check()).toEqual([]);
 });
 
-test("what it cannot write is told as by anybody else, and nothing of it is there", async () => {
+test("what it cannot write fails as in the main thread, and nothing of it is there", async () => {
   const file = newFile();
   await using store = openSqliteStore(file, { aside: ALWAYS });
   const epoch = await acquired(store);
@@ -86,7 +86,7 @@ test("a store whose thread has died can be closed, however long ago that was", a
   await store[Symbol.asyncDispose]();
 });
 
-test("when the disk fails the thread between two batches, nothing more is written by anybody", async () => {
+test("when the disk fails the thread between two batches, nothing more is written by either thread", async () => {
   await using store = openSqliteStore(newFile(), { aside: ALWAYS });
   const epoch = await acquired(store);
   const thread = Promise.withResolvers<Worker>();

@@ -11,39 +11,39 @@ import type { Aside, Durability } from "./connect.ts";
 import { type Packed, pack } from "./packing.ts";
 import type { Sheet } from "./sheet.ts";
 
-/** What the thread is told when it begins. */
+/** What the thread is given when it starts. */
 export interface WriterData {
   readonly file: string;
   readonly durability: Durability;
   readonly foldAfter: number;
 }
-/** Nothing: close the file, and end. */
+/** Null: close the file, and end. */
 export type ToWriter = PackedSheet | null;
 export interface PackedSheet extends Omit<Sheet, "rows" | "lessons"> {
   readonly rows: Packed;
-  /** As JSON: there may be thousands, and one by one they would take four times as long to go over. */
+  /** As JSON: there may be thousands, and copied one by one they would take four times as long. */
   readonly lessons: string;
 }
-/** What has become of a batch. */
+/** How a batch ended. */
 type Answer = { readonly written: boolean } | { readonly failed: WriterFailure };
-/** Broken: between two batches the disk has failed, so that nothing more may be written by anybody. */
+/** Broken: the disk has failed between two batches, so neither thread may write any more. */
 export type FromWriter = Answer | { readonly broken: WriterFailure };
 export interface WriterFailure {
-  /** None for a mistake of ours. */
+  /** Absent for a mistake of ours. */
   readonly code?: UserErrorCode;
   readonly message: string;
-  /** The disk did not do what it was asked. */
+  /** Whether the disk has failed. */
   readonly ofDisk: boolean;
 }
 
-/** The source when this runs from source, the built file when this was built. */
+/** The source file when this runs from source, the built file otherwise. */
 const PROGRAM = new URL(`./writer-thread${extname(fileURLToPath(import.meta.url))}`, import.meta.url);
 
 type Waiting = (answer: Answer) => void;
 
 /**
- * With fewer rows, telling the thread of them takes longer than writing them. Beginning it takes as long as thousands of rows: for a run of
- * a few hundred tasks it would never pay.
+ * With fewer rows, sending them to the thread takes longer than writing them. Starting the thread takes as long as thousands of rows: for a
+ * run of a few hundred tasks it would never pay.
  */
 const ASIDE: Aside = { from: 420, atOnce: 10_000, after: 4 };
 
@@ -55,7 +55,7 @@ export class Writer implements AsyncDisposable {
   readonly #waiting: Waiting[] = [];
   #idle: (() => void)[] = [];
   #thread: Worker | undefined;
-  /** Why the thread is not there any more. */
+  /** Why the thread has ended. */
   #ended: Answer | undefined;
 
   constructor(data: WriterData, broke: (failure: WriterFailure) => void, aside: Aside = ASIDE) {
@@ -64,7 +64,7 @@ export class Writer implements AsyncDisposable {
     this.#aside = aside;
   }
 
-  /** Whether a batch of so many rows is for the thread. Whatever comes after one that it has not written yet is, too. */
+  /** Whether a batch of this many rows goes to the thread. While the thread has not written its last batch yet, every batch does. */
   takes(rows: number): boolean {
     const { from, atOnce, after } = this.#aside;
     if (this.busy) return true;
@@ -73,7 +73,7 @@ export class Writer implements AsyncDisposable {
     return this.isThere || rows >= atOnce || this.#large > after;
   }
 
-  /** It begins with the first batch. */
+  /** The thread starts with the first batch. */
   get isThere(): boolean {
     return this.#thread !== undefined;
   }
@@ -82,17 +82,17 @@ export class Writer implements AsyncDisposable {
     return this.#waiting.length > 0;
   }
 
-  /** Kept when everything that was asked for is written. */
+  /** Resolves when every batch is written. */
   async idle(): Promise<void> {
     while (this.busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** What became of it. Batches are written in the order in which they come. */
+  /** Gives how the batch ended. Batches are written in the order in which they come. */
   write(sheet: Sheet): Promise<Answer> {
     if (this.#ended !== undefined) return Promise.resolve(this.#ended);
     this.#thread ??= this.#start();
     const thread = this.#thread;
-    // The program stays for as long as something is being written, and no longer.
+    // The process stays alive while a batch is being written, and no longer.
     thread.ref();
     const rows = pack(sheet.rows);
     const packed: PackedSheet = { ...sheet, rows, lessons: JSON.stringify(sheet.lessons) };
@@ -102,7 +102,7 @@ export class Writer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const thread = this.#thread;
-    // Whoever has ended does not say so again.
+    // A thread that has ended sends no further message.
     if (thread === undefined || this.#ended !== undefined) return;
     const gone = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
     thread.ref();
@@ -111,7 +111,7 @@ export class Writer implements AsyncDisposable {
   }
 
   #start(): Worker {
-    // Not before it is needed: it takes three milliseconds to be loaded, and most runs never write that much.
+    // Loaded at the first use: loading takes three milliseconds, and most runs never write that much.
     const { Worker: Thread } = process.getBuiltinModule("node:worker_threads");
     const thread = new Thread(PROGRAM, { workerData: this.#data });
     thread.on("message", (word: FromWriter) => ("broken" in word ? this.#broke(word.broken) : this.#hear(word)));
@@ -129,7 +129,7 @@ export class Writer implements AsyncDisposable {
     for (const tell of idle) tell();
   }
 
-  /** Whatever it was at may be written or not. */
+  /** The batch that it was writing may be written or not. */
   #end(why: string): void {
     const message = `${this.#data.file}: the thread that writes is gone: ${why}`;
     this.#ended ??= { failed: { code: "STORE_FAILED", message, ofDisk: true } };
