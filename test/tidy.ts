@@ -33,7 +33,19 @@ const CONTRACTS = [
   "cache/cache.ts",
 ];
 const EFFECTFUL = ["std", "domain", "effects"];
-const BELOW_APP = ["std", "domain", "plan", "decide", "views", "effects", "store", "execute", "workspace", "cache"];
+const BELOW_APP = [
+  "std",
+  "domain",
+  "plan",
+  "decide",
+  "views",
+  "effects",
+  "store",
+  "execute",
+  "agents",
+  "workspace",
+  "cache",
+];
 /** `std` stands for what the language lacks, so it is open to the surfaces as the language is. */
 const SURFACE = ["std", "domain", "views", "wire", "app"];
 
@@ -50,6 +62,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   execute: EFFECTFUL,
   workspace: EFFECTFUL,
   cache: EFFECTFUL,
+  agents: EFFECTFUL,
   engine: [...EFFECTFUL, "decide", ...CONTRACTS],
   wire: [...EFFECTFUL, ...CONTRACTS],
   simulate: [...EFFECTFUL, "decide", "engine", "store", ...CONTRACTS],
