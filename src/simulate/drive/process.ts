@@ -118,7 +118,6 @@ export function processOn(wear: Wear, synced: Synced, lastSeq: () => number): Pr
   function opened(file: OpenFile): OpenFile {
     files.add(file);
     return {
-      size: () => file.size(),
       read: (count, at) => file.read(count, at),
       write(bytes, at) {
         if (wear.full !== "no") throw fileError("ENOSPC", "write");

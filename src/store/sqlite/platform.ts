@@ -3,7 +3,6 @@ import {
   chmodSync,
   closeSync,
   fdatasync,
-  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -53,7 +52,6 @@ export interface Files {
   remove(path: string): void;
 }
 export interface OpenFile {
-  size(): number;
   /** This many bytes, or as many as there are. */
   read(count: number, at: number): Buffer;
   write(bytes: Uint8Array, at: number): void;
@@ -96,7 +94,6 @@ function syncFolder(path: string): void {
 function openFile(path: string): OpenFile {
   const descriptor = openSync(path, "r+");
   return {
-    size: () => fstatSync(descriptor).size,
     read(count, at) {
       const bytes = Buffer.alloc(count);
       return bytes.subarray(0, readSync(descriptor, bytes, 0, count, at));

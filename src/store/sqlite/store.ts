@@ -7,10 +7,10 @@ import { Turns } from "../turns.ts";
 import { audit } from "./audit.ts";
 import { connect, FOLD_AFTER, placeOf, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
 import { asUserError, isOfDisk, type Otherwise } from "./failure.ts";
+import { folding } from "./fold.ts";
 import { ownerLives } from "./judge.ts";
 import { brokenLog } from "./log-check.ts";
 import { forgetMark } from "./log-mark.ts";
-import { LogRoom } from "./log-room.ts";
 import { LogSync } from "./log-sync.ts";
 import { type Database, REAL } from "./platform.ts";
 import { pruneRuns } from "./prune.ts";
@@ -57,7 +57,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
   const writer = new Writer({ file, durability, foldAfter }, broke, options.aside);
   const isFile = file !== ":memory:";
   const place = placeOf(platform, file);
-  const room = target === undefined || !isFile ? undefined : new LogRoom(db, files, file, foldAfter);
+  const fold = target === undefined || !isFile ? undefined : folding(db, foldAfter);
   /** Where commits are not on the disk when they are answered. The process does not stay alive for it: closing the store syncs everything. */
   const log =
     target === undefined || !isFile || durability === "full"
@@ -188,7 +188,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     },
     tend() {
       // While the writer thread works, it does this itself, between two batches.
-      if (!writer.busy && failure === undefined) afterwards(() => room?.keep());
+      if (!writer.busy && failure === undefined) afterwards(() => fold?.());
     },
     async runs(which) {
       return plainly(() => readRuns(source, which));
@@ -235,7 +235,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
         const { current } = onRecord();
         return current?.lives ? err(current) : ok(pruneRuns(all, prepareForgetting(db), runs));
       });
-      afterwards(() => room?.keep());
+      afterwards(() => fold?.());
       return pruned;
     },
     async forgotten() {
@@ -273,7 +273,6 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     async [Symbol.asyncDispose]() {
       const known = failure;
       if (writer.isThere) await writer[Symbol.asyncDispose]();
-      room?.[Symbol.dispose]();
       // SQLite does it when it closes the file, but not while another connection has it open.
       if (log !== undefined) await log[Symbol.asyncDispose]();
       if (db.isOpen) db.close();

@@ -4,9 +4,8 @@ import { UserError } from "../../domain/errors.ts";
 import { Turns } from "../turns.ts";
 import { connectBeside } from "./connect.ts";
 import { asUserError, isOfDisk } from "./failure.ts";
-import { LogRoom } from "./log-room.ts";
+import { folding } from "./fold.ts";
 import { unpack } from "./packing.ts";
-import { REAL } from "./platform.ts";
 import type { Sheet } from "./sheet.ts";
 import { targetOn, transactions } from "./target.ts";
 import { writeSheet } from "./write.ts";
@@ -16,13 +15,12 @@ const { file, durability, foldAfter } = workerData as WriterData;
 const db = connectBeside(file, durability);
 const target = targetOn(db);
 const inTransaction = transactions(db);
-const room = new LogRoom(db, REAL.files, file, foldAfter);
+const fold = folding(db, foldAfter);
 let failure: WriterFailure | undefined;
 const turns = new Turns();
 
 parentPort?.on("message", (asked: ToWriter) => {
   if (asked !== null) return write(unpacked(asked));
-  room[Symbol.dispose]();
   db.close();
   parentPort?.close();
 });
@@ -37,7 +35,7 @@ function write(sheet: Sheet): void {
   answer(attempt(sheet));
   // While the main thread makes the next batch.
   try {
-    room.keep();
+    fold();
   } catch (error) {
     failure = describe(error);
     answer({ broken: failure });
