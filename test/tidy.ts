@@ -277,7 +277,8 @@ function checkActors(tree: Tree): string[] {
     if (path === "CHANGELOG.md" || THE_LAWS.test(path)) continue;
     for (const match of text.matchAll(NO_ACTOR)) {
       const line = text.slice(0, match.index).split("\n").length;
-      (found[partOf(path)] ??= []).push(
+      found[partOf(path)] ??= [];
+      found[partOf(path)]?.push(
         `${path}:${line}: "${match[0].replace(/\W+/g, " ")}": say session, scheduler, worker, caller, …`,
       );
     }
