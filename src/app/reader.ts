@@ -2,7 +2,7 @@
 import { UserError } from "../domain/errors.ts";
 import type { KeptWish } from "../domain/explanation.ts";
 import { runId, taskId } from "../domain/ids.ts";
-import type { Run } from "../domain/run.ts";
+import type { Run, RunNo } from "../domain/run.ts";
 import { findTask } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
@@ -56,6 +56,13 @@ async function unrecovered(store: Pick<Store, "owner" | "damage">, { root }: Sta
   if (owner === undefined) return undefined;
   const who = `${owner.command} (pid ${owner.process.pid} on ${owner.host})`;
   return `${root} is not yet recovered: ${who} ended without giving it back, and what is shown may not be all it did. \`rota serve\` or \`rota run PLAN --resume\` goes on`;
+}
+
+/** Nothing more will come by itself: no scheduler works here, or the run has ended where one is named. */
+export async function isQuiet(reader: Pick<Reader, "store" | "scheduler">, run?: RunNo): Promise<boolean> {
+  if ((await reader.scheduler()) === undefined) return true;
+  if (run === undefined) return false;
+  return (await reader.store.runs({ no: run }))[0]?.status.state === "finished";
 }
 
 interface ReadFrom {

@@ -7,6 +7,8 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
   /** How long to believe the silence: network disks tell nothing. */
   readonly patience?: Millis;
+  /** A caller that was busy with a change is left alone afterwards for this many times as long; not at all when absent. */
+  readonly rest?: number;
   readonly clock?: Clock;
 }
 
@@ -17,12 +19,13 @@ const PATIENCE = millis(500);
  * busy with the last one is told as one. Ends when the signal is aborted.
  */
 export async function* changes(paths: readonly string[], options: WatchOptions): AsyncGenerator<void> {
-  const { signal, patience = PATIENCE, clock = systemClock() } = options;
+  const { signal, patience = PATIENCE, rest = 0, clock = systemClock() } = options;
   let pending = true;
+  let isResting = false;
   let wake = (): void => {};
   const ring = (): void => {
     pending = true;
-    wake();
+    if (!isResting || signal.aborted) wake();
   };
   const watchers = paths.flatMap((path) => watchQuietly(path, ring));
   signal.addEventListener("abort", ring);
@@ -30,7 +33,13 @@ export async function* changes(paths: readonly string[], options: WatchOptions):
     while (!signal.aborted) {
       if (!pending) await until((done) => (wake = done), clock, patience);
       pending = false;
-      if (!signal.aborted) yield;
+      if (signal.aborted) return;
+      const began = clock.now();
+      yield;
+      const tired = millis((clock.now() - began) * rest);
+      isResting = true;
+      if (tired > 0 && !signal.aborted) await until((done) => (wake = done), clock, tired);
+      isResting = false;
     }
   } finally {
     signal.removeEventListener("abort", ring);

@@ -1,5 +1,5 @@
 /** `rota events`: the ledger, one line per event; with `--follow` as it grows. */
-import { findRun, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
+import { findRun, isQuiet, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
 import { changes } from "../app/watch.ts";
 import { type Event, isSystemEvent } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
@@ -39,7 +39,7 @@ export const run: Run = async (input, context) => {
   else {
     for await (const _ of changes([reader.state.root], { signal: terminal.gone })) {
       // Asked before the ledger is read: what is written before the end is then read after it.
-      const over = asked.run !== undefined && (await isOver(reader, asked.run));
+      const over = asked.run !== undefined && (await isQuiet(reader, asked.run));
       await showNew();
       if (over) break;
     }
@@ -62,13 +62,6 @@ async function whatIsAsked(reader: Reader, run: string | undefined, task: string
 
 const page = ({ store }: Reader, asked: Asked, after: number): Promise<readonly Event[]> =>
   store.events({ ...asked, after, limit: PAGE });
-
-/** Nothing more will come of it by itself: it has ended, or nobody schedules it. */
-async function isOver(reader: Reader, no: RunNo): Promise<boolean> {
-  if ((await reader.scheduler()) === undefined) return true;
-  const [row] = await reader.store.runs({ no });
-  return row?.status.state === "finished";
-}
 
 /** Runs are loaded once each, for the names in their events. */
 class RunBook {

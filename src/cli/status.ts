@@ -1,6 +1,6 @@
 /** `rota status [RUN]`: a run on one screen, or with `--all` every run there is. */
 import type { Waits } from "../app/explain-run.ts";
-import { findRun, isNewest, keptWishes, loadRun, openReader, type Reader } from "../app/reader.ts";
+import { findRun, isNewest, isQuiet, keptWishes, loadRun, openReader, type Reader } from "../app/reader.ts";
 import type { Run as RunState } from "../domain/run.ts";
 import { type StatusView, statusJson, statusOf } from "../views/status.ts";
 import { statusText } from "../views/status-text.ts";
@@ -13,10 +13,21 @@ export const run: Run = async (input, context) => {
   const { terminal, env, cwd } = context;
   await using reader = openReader({ flag: input.text("state"), env, cwd });
   const notice = await sayUnrecovered(reader, input, context);
-  const show = input.flag("all") ? allRuns : oneRun;
-  terminal.out(await show(reader, input, context, notice));
+  const all = input.flag("all");
+  const row = all ? undefined : await findRun(reader, input.arguments[0]);
+  // What is watched stays the run it was, also when there is a newer one.
+  const show = (): Promise<string> =>
+    row === undefined ? allRuns(reader, input, context, notice) : oneRun(reader, row, input, context, notice);
+  if (input.flag("watch")) {
+    const { watch } = await import("./status-watch.ts");
+    const isOver = (): Promise<boolean> => isQuiet(reader, row?.no);
+    return await watch(reader, { show, isOver, json: input.flag("json") }, context);
+  }
+  terminal.out(await show());
   return 0;
 };
+
+type Row = Awaited<ReturnType<typeof findRun>>;
 
 async function allRuns(reader: Reader, input: Input, context: Context, notice: object): Promise<string> {
   const { runsJson, runsText } = await import("../views/runs.ts");
@@ -26,15 +37,15 @@ async function allRuns(reader: Reader, input: Input, context: Context, notice: o
   return joined(runsText(all, { columns: context.terminal.columns }, themeOf(context)));
 }
 
-async function oneRun(reader: Reader, input: Input, context: Context, notice: object): Promise<string> {
-  const view = await viewOf(reader, input.arguments[0]);
+async function oneRun(reader: Reader, row: Row, input: Input, context: Context, notice: object): Promise<string> {
+  const view = await viewOf(reader, row);
   const command = context.commandsTo(reachOf(input, context, reader.state.root));
   if (input.flag("json")) return `${JSON.stringify({ ...statusJson(view), ...notice })}\n`;
   return joined(statusText(view, { columns: context.terminal.columns, command }, themeOf(context)));
 }
 
-async function viewOf(reader: Reader, name: string | undefined): Promise<StatusView> {
-  const found = await loadRun(reader, await findRun(reader, name));
+async function viewOf(reader: Reader, row: Row): Promise<StatusView> {
+  const found = await loadRun(reader, row);
   const scheduler = await reader.scheduler();
   const { waitOf, resources, sessions } = await whatWaits(reader, found);
   const owner = scheduler && {

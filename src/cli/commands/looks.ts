@@ -8,8 +8,16 @@ export const LOOK_COMMANDS: readonly CommandSpec[] = [
     group: "See what happens",
     summary: "Show a run: what runs, what waits, what failed",
     arguments: [RUN],
-    options: { all: { kind: "flag", describe: "List every run instead" }, json, state },
-    examples: ["rota status", "rota status last --json", "rota status --all"],
+    details:
+      "With `--watch` it is drawn again on the terminal whenever something has changed, until the run has ended or no scheduler works on it; " +
+      "Ctrl-C ends the watching, with exit code 130, and nothing else. With `--watch --json` each change is a line of JSON.",
+    options: {
+      all: { kind: "flag", describe: "List every run instead" },
+      watch: { kind: "flag", short: "w", describe: "Show it again whenever something has changed" },
+      json,
+      state,
+    },
+    examples: ["rota status", "rota status last --json", "rota status --all", "rota status --watch --json"],
     load: () => import("../status.ts"),
   },
   {

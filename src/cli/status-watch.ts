@@ -1,0 +1,104 @@
+/** `rota status --watch`: the same screen again whenever something has changed, until nothing more will come; for programs a line of JSON each time. */
+import type { Reader } from "../app/reader.ts";
+import { changes } from "../app/watch.ts";
+import { UserError } from "../domain/errors.ts";
+import { millis } from "../domain/time.ts";
+import { plural } from "../views/moment.ts";
+import type { Context } from "./command.ts";
+
+/** Ages are shown in seconds. */
+const REDRAW = millis(1_000);
+/** Of a run so large that a look takes long, the machine is left to others for this many times as long. */
+const REST = 4;
+const EXIT_INTERRUPTED = 130;
+
+/** What a screen needs to be entered, drawn on from its top left corner, and left as it was. */
+const ENTER = "\x1b[?1049h\x1b[?25l";
+const LEAVE = "\x1b[?25h\x1b[?1049l";
+const TOP_LEFT = "\x1b[H";
+const CLEAR_LINE = "\x1b[K";
+const CLEAR_BELOW = "\x1b[0J";
+
+export interface Watched {
+  /** The text, or for programs the line of JSON, as it would be printed now. */
+  readonly show: () => Promise<string>;
+  /** Whether nothing more will come of it by itself. */
+  readonly isOver: () => Promise<boolean>;
+  readonly json: boolean;
+}
+
+export async function watch(
+  reader: Pick<Reader, "state" | "store">,
+  watched: Watched,
+  context: Context,
+): Promise<number> {
+  const { terminal } = context;
+  if (!watched.json && !terminal.interactive) throw noTerminal();
+  const interrupted = new AbortController();
+  const interrupt = (): void => interrupted.abort();
+  process.once("SIGINT", interrupt).once("SIGTERM", interrupt).once("SIGHUP", interrupt);
+  const signal = AbortSignal.any([terminal.gone, interrupted.signal]);
+  const follow = watched.json ? followLines : followOnScreen;
+  try {
+    await follow(reader, watched, context, signal);
+  } finally {
+    process.off("SIGINT", interrupt).off("SIGTERM", interrupt).off("SIGHUP", interrupt);
+  }
+  return interrupted.signal.aborted ? EXIT_INTERRUPTED : 0;
+}
+
+type Follow = (
+  reader: Pick<Reader, "state" | "store">,
+  watched: Watched,
+  context: Context,
+  signal: AbortSignal,
+) => Promise<void>;
+
+/** A line for each state of the ledger that was seen, and none twice. */
+const followLines: Follow = async ({ state, store }, { show, isOver }, { terminal }, signal) => {
+  let seen = -1;
+  for await (const _ of changes([state.root], { signal, rest: REST })) {
+    // Asked before it is looked at: what is written before the end is then in the last line.
+    const [over, now] = [await isOver(), await store.lastSeq()];
+    if (now !== seen) terminal.out(await show());
+    seen = now;
+    if (over) return;
+    await terminal.flush();
+  }
+};
+
+const followOnScreen: Follow = async ({ state }, { show, isOver }, { terminal }, signal) => {
+  let text = "";
+  const draw = (): void => {
+    const lines = fitted(text.trimEnd().split("\n"), terminal.rows).map((line) => `${line}${CLEAR_LINE}`);
+    // No line break after the last one: it would move the whole screen.
+    terminal.out(`${TOP_LEFT}${lines.join("\n")}${CLEAR_BELOW}`);
+  };
+  const restore = (): void => terminal.out(LEAVE);
+  terminal.out(ENTER);
+  process.once("exit", restore).on("SIGWINCH", draw);
+  try {
+    for await (const _ of changes([state.root], { signal, patience: REDRAW, rest: REST })) {
+      const over = await isOver();
+      text = await show();
+      if (over) break;
+      draw();
+    }
+  } finally {
+    process.off("exit", restore).off("SIGWINCH", draw);
+    restore();
+    terminal.out(text);
+  }
+};
+
+/** What does not fit is said to be missing. */
+function fitted(lines: readonly string[], rows: number): readonly string[] {
+  if (lines.length <= rows) return lines;
+  const shown = lines.slice(0, Math.max(0, rows - 1));
+  return [...shown, `and ${plural(lines.length - shown.length, "more line")}`];
+}
+
+const noTerminal = (): UserError =>
+  new UserError("USAGE", "--watch draws on a terminal, and standard output is none", {
+    hint: "With --json it prints a line for each change; `rota events --follow` prints each event.",
+  });
