@@ -37,7 +37,7 @@ test("a resource bears no more than there is of it, on all machines together or 
   });
 });
 
-test("a rate must have brought what is taken before the last one that takes some can start", () => {
+test("before the last task that takes of a rate can start, the rate must have brought what the others took", () => {
   const specs = ["a", "b", "c"].map((id) => task(id, { ...second, resources: { tokens: 10 } }));
   const rates = { tokens: { amount: 10, per: seconds(5) } };
   expect(boundOf(specs, { rates })).toEqual({ ms: 11_000, because: { kind: "resource", name: "tokens" } });

@@ -12,7 +12,7 @@ interface Work {
   readonly durations: readonly Millis[];
 }
 
-/** The best of the bounds that are known; each holds for every schedule, so the largest does. */
+/** The best of the known bounds: each holds for every schedule, so the largest does. */
 export function lowerBound({ specs, graph, durations }: Work, site: SiteSpec): LowerBound {
   const path = upwardRanks(graph, Float64Array.from(durations)).reduce((most, rank) => Math.max(most, rank), 0);
   const work = durations.reduce((sum, each) => sum + each, 0) / (site.workers * site.nodes);
@@ -27,7 +27,7 @@ export function lowerBound({ specs, graph, durations }: Work, site: SiteSpec): L
     .reduce((best, each) => (each.ms > best.ms ? each : best));
 }
 
-/** What sums of many amounts may be off by, as a share of them. */
+/** The rounding error of sums of many amounts, as a share of them. */
 const SLACK = 1e-9;
 
 /** Tasks that take whole milliseconds end at whole milliseconds. A bound may be a little too small, and never too large. */
@@ -35,7 +35,7 @@ const roundedUp = (ms: number, isWhole: boolean): Millis =>
   millis(isWhole ? Math.ceil(ms * (1 - SLACK)) : ms * (1 - SLACK));
 
 interface Demand {
-  /** Amounts times how long they are kept. */
+  /** Amounts times the span for which they are held. */
   energy: number;
   amount: number;
   shortest: number;
@@ -52,7 +52,7 @@ function* resourceBounds(
     const own = amountOf(resources, name);
     if (own !== undefined && own > 0) yield [name, energy / own];
     const rate = Object.hasOwn(rates, name) ? rates[name] : undefined;
-    // The first of it is there at once; what comes after must have come in before the last task that takes some starts.
+    // The first amount is there at once; the rest must have come in before the last task that takes some starts.
     if (rate !== undefined && amount > rate.amount) {
       yield [name, Math.floor(((amount - rate.amount) * rate.per) / rate.amount) + shortest];
     }

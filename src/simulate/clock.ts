@@ -1,14 +1,14 @@
-/** Time that passes only when nothing is left to do. One order of calls, so one history. */
+/** Time that passes only when nothing is left to do. The order of calls is fixed, so the history is. */
 import { type Instant, instant, type Millis, millis } from "../domain/time.ts";
 import { type Clock, promisesDrained, type Timer } from "../effects/clock.ts";
 import { Heap } from "../std/heap.ts";
 
-/** An alarm for this moment or later does not ring: whoever sets it waits for something that does not happen on virtual time. */
+/** An alarm for this moment or later does not ring: it belongs to something that does not happen on virtual time. */
 export const NEVER = instant(2 ** 52);
 
 interface Alarm {
   readonly at: Instant;
-  /** Those due at the same moment ring in the order they were set. */
+  /** Alarms due at the same moment ring in the order they were set. */
   readonly order: number;
   readonly ring: () => void;
   place: number;
@@ -42,7 +42,7 @@ export class VirtualClock implements Clock {
     this.#soon.push(then);
   }
 
-  /** Lets time pass until the promise is kept or broken. Nothing when it never will be, because nothing more happens. */
+  /** Lets time pass until the promise is settled. Nothing when it never will be, because nothing more happens. */
   async passUntil<T>(promise: Promise<T>): Promise<T | undefined> {
     let settled = false;
     const settle = (): void => {
@@ -62,7 +62,7 @@ export class VirtualClock implements Clock {
       const next = this.#alarms.peek();
       if (next === undefined || next.at >= NEVER) return;
       this.#now = instant(Math.max(this.#now, next.at));
-      // What is due at one moment happens at one moment: nothing is decided in between.
+      // Alarms that are due at the same moment ring together: nothing is decided in between.
       for (let due = this.#alarms.peek(); due !== undefined && due.at <= this.#now; due = this.#alarms.peek()) {
         this.#alarms.pop();
         due.ring();
@@ -70,7 +70,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Runs what was asked to run soon, and every promise that follows from it. */
+  /** Runs what `soon` was given, and every promise that follows from it. */
   async #settle(): Promise<void> {
     await promisesDrained();
     while (this.#soon.length > 0) {

@@ -28,12 +28,12 @@ test("goes through the need that ended last", async () => {
   expect(await pathOf(specs)).toEqual(["b", "c"]);
 });
 
-test("goes through whoever had the worker", async () => {
+test("goes through the task that had the worker", async () => {
   const specs = [task("a", lasts(5)), task("b", lasts(4)), task("c", lasts(2))];
   expect(await pathOf(specs, { workers: 2 })).toEqual(["b", "c"]);
 });
 
-test("goes through whoever had the resource, though others ended at the same moment", async () => {
+test("goes through the task that had the resource, though others ended at the same moment", async () => {
   const has = { resources: { claude: 1 } };
   const specs = [
     task("a", { ...lasts(3), ...has }),
@@ -44,7 +44,7 @@ test("goes through whoever had the resource, though others ended at the same mom
   expect(await pathOf(specs, { resources: { claude: 1 } })).toEqual(["a", "b"]);
 });
 
-test("goes through whoever had the files", async () => {
+test("goes through the task that had the files", async () => {
   const has = { resources: { claude: 1 } };
   const specs = [
     task("writer", { ...lasts(3), writes: ["src/"], ...has }),

@@ -1,11 +1,11 @@
-/** The chain of tasks that decided when the last one ended: from that one, back to whose end let each of them begin. */
+/** The chain of tasks that decided when the last one ended: from the last task, back to the task whose end let each of them begin. */
 import { overlaps } from "../domain/paths.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import type { Placement } from "../domain/schedule.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import { invariant } from "../std/invariant.ts";
 
-/** First link first. On virtual time a task begins at the very moment that something ends, so the chain has no gaps but a rate's. */
+/** First link first. On virtual time a task begins at the very moment at which another ends, so only the wait for a rate leaves a gap. */
 export function criticalPath(run: Run, schedule: readonly Placement[]): readonly Placement[] {
   const chart = chartOf(run, schedule);
   const path: Placement[] = [];
@@ -13,7 +13,7 @@ export function criticalPath(run: Run, schedule: readonly Placement[]): readonly
   return path.reverse();
 }
 
-/** The schedule with what is looked up in it. Links are places in it, and each is earlier than the one it let begin. */
+/** The schedule with its indexes. Links are places in it, and each is earlier than the task it let begin. */
 interface Chart {
   readonly run: Run;
   readonly schedule: readonly Placement[];
@@ -39,7 +39,7 @@ function lastToEnd(schedule: readonly Placement[]): number | undefined {
   return last;
 }
 
-/** The last of its needs if it began as soon as that was done, else whoever made room for it at the moment it began. */
+/** The last of its needs if the task began as soon as that ended, else the task that made room for it at the moment it began. */
 function before(at: number, chart: Chart): number | undefined {
   const { start } = chart.schedule[at] as Placement;
   const need = lastNeed(at, chart);
@@ -60,10 +60,10 @@ function lastNeed(at: number, { run, schedule, placeOf }: Chart): number | undef
 
 const endAt = (schedule: readonly Placement[], at: number): number => (schedule[at] as Placement).end;
 
-/** When thousands end at one moment, the last of them tell enough. */
+/** When thousands of tasks end at one moment, it is enough to look at the last of them. */
 const ENDS_MAX = 256;
 
-/** Of all that ended at that moment, the one that had most of what the task waited for. */
+/** Of all tasks that ended at that moment, the task that held most of what this one waited for. */
 function madeRoom(at: number, { run, schedule, byEnd }: Chart): number | undefined {
   const { start, no, worker } = schedule[at] as Placement;
   const { spec } = taskOf(run, no);
@@ -96,7 +96,7 @@ function collide(a: TaskSpec, b: TaskSpec): boolean {
   return meet(a.writes, b.writes) || meet(a.writes, b.reads) || meet(a.reads, b.writes);
 }
 
-/** How many at the beginning of `places` hold, found by halves: those that hold come first. */
+/** How many places at the beginning of `places` hold, found by bisection: those that hold come first. */
 function countBefore(places: Int32Array, holds: (place: number) => boolean): number {
   let low = 0;
   let high = places.length;

@@ -1,4 +1,4 @@
-/** Work that takes exactly as long as it is told to, on a virtual clock. */
+/** Work that takes exactly as long as it should, on a virtual clock. */
 import type { Outcome } from "../domain/outcome.ts";
 import type { StopReason } from "../domain/task.ts";
 import { type Instant, later, type Millis, millis } from "../domain/time.ts";
@@ -8,7 +8,7 @@ import type { Attempt, Executor, Handle } from "../execute/executor.ts";
 /** How long the attempt really takes, whatever the plan estimates. */
 export type Duration = (attempt: Attempt) => Millis;
 
-/** It does not tell that an attempt has started: that is the moment of its claim, and telling would wake the engine once more. */
+/** It does not report that an attempt has started: the claim happens at the same moment, and a report would wake the engine once more. */
 export function simulatedExecutor(clock: Clock, duration: Duration): Executor {
   const start = (attempt: Attempt): Handle => {
     const ended = Promise.withResolvers<Outcome>();

@@ -16,7 +16,7 @@ const SITE: SiteSpec = { nodes: 1, workers: 2, capacity: {}, resources: {}, rate
 
 interface Given {
   readonly site?: Partial<SiteSpec>;
-  /** True durations; the estimate where there is none, else a second. */
+  /** True durations; without one the estimate, and without that a second. */
   readonly actual?: Readonly<Record<string, number>>;
   readonly history?: typeof NO_HISTORY;
 }
@@ -76,7 +76,7 @@ describe("a simulation", () => {
     expect(run.run.tasks.map(({ attempt }) => attempt)).toEqual([1, 1]);
   });
 
-  test("passes over a year in no time: nobody has to renew a lease", async () => {
+  test("passes over a year in no time: no worker has to renew a lease", async () => {
     const specs = Array.from({ length: 64 }, (_, at) => task(`t${at}`, { estimate: DURATION_MAX }));
     const { makespan } = await simulated(specs, { site: { workers: 64 } });
     expect(makespan).toBe(DURATION_MAX);
@@ -261,7 +261,7 @@ describe("whatever the plan", () => {
   });
 });
 
-/** Every law that the schedule breaks, found from the plan and the schedule alone. */
+/** Every law that the schedule breaks, judged by the plan and the schedule alone. */
 function brokenLaws(
   specs: readonly TaskSpec[],
   durations: readonly Millis[],
@@ -287,7 +287,7 @@ function brokenLaws(
 
 const nodeOf = ({ worker }: Placement): string => worker.split("/")[0] as string;
 
-/** `out`: everything that is being done at that moment. */
+/** `out`: the tasks that run at that moment. */
 function brokenAt(
   now: number,
   out: readonly Placement[],

@@ -1,4 +1,4 @@
-/** A plan on virtual time: the real engine, the real decisions, nothing run. What it will take, and where the time goes. */
+/** A plan on virtual time: the real engine and the real decisions, without running anything. How long it will take, and where the time goes. */
 import { blockers } from "../decide/explain.ts";
 import type { LanePolicy } from "../decide/lanes.ts";
 import type { NodeSpec } from "../decide/nodes.ts";
@@ -15,7 +15,7 @@ import { forgetfulStore } from "../store/memory/forgetful.ts";
 import { NEVER, VirtualClock } from "./clock.ts";
 import { simulatedExecutor } from "./executor.ts";
 
-/** What there is to work with, and by which rules. */
+/** What there is to work with, and the rules. */
 export interface SiteSpec extends Pick<EngineOptions, "patience" | "pressure"> {
   /** How many machines, all alike. */
   readonly nodes: number;
@@ -33,7 +33,7 @@ export interface Simulation {
   readonly name: string;
   readonly specs: readonly TaskSpec[];
   readonly site: SiteSpec;
-  /** How long each task really takes, in the order of `specs`. The scheduler is not told. */
+  /** How long each task really takes, in the order of `specs`. The scheduler does not know it. */
   readonly durations: readonly Millis[];
   /** What the scheduler knows of earlier runs. */
   readonly history: History;
@@ -45,7 +45,7 @@ export interface Simulated {
   readonly makespan: Millis;
   /** In the order in which they were started. */
   readonly schedule: readonly Placement[];
-  /** What remains that nothing can move, and why. Empty when everything was done. */
+  /** The tasks that remain and cannot move, and why. Empty when everything was done. */
   readonly stalled: readonly Blocker[];
 }
 
@@ -72,7 +72,7 @@ export async function simulate({ name, specs, site, durations, history }: Simula
   return { run, makespan, schedule, stalled: blockers(engine.pools, run, clock.now()) };
 }
 
-/** Nobody dies on virtual time, so nobody has to show that they live: a heartbeat would only wake the engine up. */
+/** No worker dies on virtual time, so no worker has to give signs of life: a heartbeat would only wake the engine up. */
 const FOR_EVER = millis(NEVER);
 const RUN: RunId = runId("simulation");
 
@@ -96,13 +96,13 @@ function optionsOf({ nodes, workers, capacity, priorities, patience, pressure }:
 const workersOf = (node: string, count: number): readonly WorkerId[] =>
   Array.from({ length: count }, (_, at) => workerId(`${node}/${at + 1}`));
 
-/** Every worker there is, in the order of their names. */
+/** Every worker, in the order of their names. */
 export const workersAt = ({ nodes, workers }: Pick<SiteSpec, "nodes" | "workers">): readonly WorkerId[] =>
   nodes === 1
     ? workersOf("local", workers)
     : Array.from({ length: nodes }, (_, at) => workersOf(`node${at + 1}`, workers)).flat();
 
-/** Collects who does what when, from the events the engine commits. Filled as time goes on. */
+/** Collects which worker does what when, from the events that the engine commits. Filled as time goes on. */
 function follow(engine: Engine): readonly Placement[] {
   const placed: (Placement & { end: Instant })[] = [];
   const open = new Map<number, (typeof placed)[number]>();
@@ -137,8 +137,8 @@ const manifestOf = (name: string, { resources, rates }: SiteSpec): RunManifest =
 });
 
 /**
- * Nobody waits for a person on virtual time, and whoever would come for the work of a pool is a worker like any other. Time-outs count
- * from the start, which is not told, so they never come.
+ * Gates and sessions do not exist on virtual time: gates are left out, and a pool's work is done by workers like any other. Time-outs count
+ * from the start report, which is never sent, so they never fire.
  */
 function withoutGate(spec: TaskSpec): TaskSpec {
   if (spec.gate === undefined && spec.pool === undefined) return spec;

@@ -1,10 +1,10 @@
-/** How much of what there is a schedule uses: each worker's time, and each resource over time. */
+/** How much of the resources a schedule uses: each worker's time, and each resource over time. */
 import type { Placement, ResourceUse, WorkerUse } from "../domain/schedule.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
 import { type Millis, millis } from "../domain/time.ts";
 import { type SiteSpec, workersAt } from "./simulate.ts";
 
-/** Every worker there is, also those that have nothing to do. */
+/** Every worker, also those without a task. */
 export function workerUse(schedule: readonly Placement[], site: SiteSpec, makespan: Millis): readonly WorkerUse[] {
   const found = new Map(workersAt(site).map((worker) => [worker, { tasks: 0, busy: 0 }]));
   for (const { worker, start, end } of schedule) {
@@ -20,7 +20,7 @@ export function workerUse(schedule: readonly Placement[], site: SiteSpec, makesp
   }));
 }
 
-/** Those that some task asks for: first what the machines have, then what the plan names. */
+/** The resources that some task asks for: first those of the machines, then those of the plan. */
 export function resourceUse(
   specs: readonly TaskSpec[],
   schedule: readonly Placement[],
@@ -41,7 +41,7 @@ export function resourceUse(
   return [...kept(capacity, nodes), ...kept(resources, 1), ...renewed];
 }
 
-/** What was taken of each resource, and that times how long it was kept. */
+/** What was taken of each resource, and that times the span for which it was held. */
 function taken(specs: readonly TaskSpec[], schedule: readonly Placement[]) {
   const energy = new Map<string, number>();
   const amounts = new Map<string, number>();

@@ -1,8 +1,8 @@
-/** A connection to SQLite that somebody looks at before and after each statement, and can make fail there. */
+/** A connection to SQLite with a hook before and after each statement, which can make the statement fail. */
 import type { Database } from "../../store/sqlite/platform.ts";
 
 export interface Watch {
-  /** What it throws is what the statement comes to. */
+  /** An error that a hook throws is the result of the statement. */
   before(sql: string): void;
   after(sql: string): void;
 }

@@ -1,7 +1,7 @@
 /**
  * The real SQLite store on real files, under a disk that fails by seed: statements that end in an I/O error, a full disk, writers that die in
- * the middle of a commit or of folding the log back, and power cuts. What SQLite and the store have synced is followed from outside, so
- * that a power cut can leave what a disk could have left: all that was synced, and of the rest whichever sectors made it.
+ * the middle of a commit or of folding the log back, and power cuts. The drive follows from outside what SQLite and the store have synced, so
+ * that a power cut can leave what a disk could have left: everything that was synced, and any sectors of the rest.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,19 +24,19 @@ import { Synced } from "./synced.ts";
 export interface DriveDeps {
   readonly clock: VirtualClock;
   readonly chance: Chance;
-  /** Told of what no disk can be blamed for. */
+  /** Told of errors that the disk did not cause. */
   readonly violate: (law: string) => void;
-  /** Whether this time what was written cannot be brought to the disk. */
+  /** Whether the sync that happens now fails. */
   readonly failsToSync: () => boolean;
 }
 
 type Opened = Process & { readonly store: Store };
 type Tear = typeof torn;
 
-/** A commit of the simulation has about so many statements. */
+/** The number of statements of a typical commit of the simulation. */
 const STATEMENTS = 40;
 const SQLITE_FULL = 13;
-/** In memory, where there is such a place: it is the simulation that says what a disk has. */
+/** In memory, where there is such a place: the simulation decides what is on the disk. */
 const PLACE = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 export class Drive implements Medium {
@@ -105,7 +105,7 @@ export class Drive implements Medium {
   end(by: Opener, writing?: Batch, isThere: () => void = () => {}): void {
     const opened = this.#opened.get(by.life);
     if (opened === undefined) return;
-    // Others have mapped the index of the log: what they see cannot be changed behind their backs.
+    // Other processes have mapped the index of the log: the files cannot be changed while they read.
     const isLast = this.#opened.size === 1;
     if (!isLast && writing !== undefined) void this.#write(opened, writing, isThere).catch(() => {});
     const left = isLast ? this.#interrupted(opened, writing, isThere, brokenOff) : undefined;
@@ -146,7 +146,7 @@ export class Drive implements Medium {
   #of({ life, clock, lives }: Opener): Opened {
     const known = this.#opened.get(life);
     if (known !== undefined) return known;
-    if (!life.isAlive) throw new DiskError("whoever asks is gone");
+    if (!life.isAlive) throw new DiskError("the process that asks is gone");
     const process = processOn(this.#wear, this.#synced, () => this.#lastSeq);
     const { platform } = process;
     const settings = { platform, durability: this.#durability, foldAfter: this.#foldAfter, clock, lives };
@@ -165,7 +165,7 @@ export class Drive implements Medium {
     opened.die();
   }
 
-  /** A commit is done when this returns, whatever it waits for before it is answered. */
+  /** The commit is done when this returns, even if its answer comes later. */
   #write({ store }: Opened, batch: Batch, isThere: () => void): ReturnType<Store["commit"]> {
     const before = this.#commits;
     const committed = store.commit(batch);
@@ -176,7 +176,7 @@ export class Drive implements Medium {
     return committed;
   }
 
-  /** The files as they are when it all ends in the middle of writing this batch, or of folding the log back, or of nothing. */
+  /** The files as they are when a process ends in the middle of writing this batch, of folding the log back, or of neither. */
   #interrupted(opened: Opened, batch: Batch | undefined, isThere: () => void, tear: Tear): Image {
     const { chance } = this.#deps;
     const before = takeImage(this.#file);
@@ -184,7 +184,7 @@ export class Drive implements Medium {
     const tearing = (wal: Buffer): Buffer => tear(synced, wal, unsyncedFrom(endOfLog(synced), wal), chance);
     if (batch === undefined) {
       if (!chance.flip(0.3)) return { ...before, wal: tearing(before.wal) };
-      // The log is brought to the disk before any of it is folded back.
+      // The log is synced before any of it is folded back.
       opened.fold();
       return { ...before, db: mixed(before.db, readFileSync(this.#file), chance) };
     }
@@ -200,7 +200,7 @@ export class Drive implements Medium {
     return { ...after, wal };
   }
 
-  /** What went wrong with the disk is told in one way; it reaches nobody as it was. */
+  /** The error that the store is expected to throw for a disk error; an error of SQLite itself is a violation. */
   #asTold(error: unknown): unknown {
     if (error instanceof SqliteFault) this.#deps.violate(`an error of SQLite came through as it was: ${error.message}`);
     if (!(error instanceof UserError)) return error;
@@ -215,7 +215,7 @@ export class Drive implements Medium {
 
 let made: Buffer | undefined;
 
-/** One with the schema and nothing in it, made once: that takes longer than a seed. */
+/** A database with the schema and no rows, made once: making it takes longer than a seed. */
 function emptyDatabase(): Buffer {
   if (made !== undefined) return made;
   const place = mkdtempSync(join(PLACE, "rota-drive-"));

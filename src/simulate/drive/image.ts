@@ -1,4 +1,4 @@
-/** The files of a store as they lie on the disk at one moment, and what is left of them when the writing of them is broken off. */
+/** The files of a store on the disk at one moment, and what is left of them when writing is interrupted. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { endOfLog, placeInLog } from "../../store/sqlite/log-check.ts";
@@ -8,7 +8,7 @@ import type { Chance } from "../faults/chance.ts";
 export interface Image {
   readonly db: Buffer;
   readonly wal: Buffer;
-  /** How much of the log is known to be on the disk, where that is written down. */
+  /** The file that says how much of the log is on the disk, where there is one. */
   readonly mark: Buffer;
 }
 
@@ -21,7 +21,7 @@ export const takeImage = (file: string): Image => ({
   mark: contentOf(`${file}-synced`),
 });
 
-/** Without the index of the log, as after a power cut: it is made anew from the log. */
+/** Without the index of the log, as after a power cut: SQLite makes it again from the log. */
 export function layDown(file: string, { db, wal, mark }: Image): void {
   mkdirSync(dirname(file), { recursive: true });
   for (const end of ["-shm", "-wal", "-synced"]) rmSync(`${file}${end}`, { force: true });
@@ -33,18 +33,18 @@ export function layDown(file: string, { db, wal, mark }: Image): void {
 const PAGE = 4_096;
 const SECTOR = 512;
 
-/** Where the bytes begin of which a log need not have any on the disk: behind what was synced, or behind the header of one that began anew. */
+/** Where the unsynced bytes of a log begin: after the synced pages, or after the header of a log that was restarted. */
 export const unsyncedFrom = ({ salts, pages }: Position, wal: Buffer): number =>
   placeInLog(endOfLog(wal).salts === salts ? pages : 0, PAGE);
 
-/** The writer died: what it had written in order up to some byte is there. */
+/** The writer died: its bytes are there up to some place. */
 export function brokenOff(before: Buffer, after: Buffer, from: number, chance: Chance): Buffer {
   const to = from + Math.floor(chance.next() * (after.length - from + 1));
   const wal = Buffer.from(after);
   return asBefore(wal, before, to, wal.length);
 }
 
-/** The power went: of each sector after `from` there is the new content, the old one, or rarely neither. */
+/** The power went: each sector after `from` has its new content, its old content, or rarely neither. */
 export function torn(before: Buffer, after: Buffer, from: number, chance: Chance): Buffer {
   const isShort = chance.flip(0.3);
   const wal = Buffer.from(after.subarray(0, isShort ? chance.whole(from, Math.max(from, after.length)) : after.length));
@@ -64,7 +64,7 @@ function asBefore(wal: Buffer, before: Buffer, from: number, to: number): Buffer
   return wal;
 }
 
-/** Some pages of `after`, the others as they were before: the log was being folded back into the database. */
+/** Some pages of `after`, the others of `before`: the log was being folded back into the database. */
 export function mixed(before: Buffer, after: Buffer, chance: Chance): Buffer {
   const db = Buffer.from(after.subarray(0, chance.flip(0.5) ? after.length : Math.max(before.length, PAGE)));
   for (let at = 0; at < db.length; at += PAGE) {

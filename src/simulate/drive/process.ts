@@ -1,4 +1,4 @@
-/** What one process has of the drive: its connections and files, which fail when the drive does, and are gone without a word when it dies. */
+/** What one process has of the drive: its connections and files, which fail when the drive does, and are closed without notice when it dies. */
 import { later, millis } from "../../domain/time.ts";
 import { type Database, type OpenFile, type Platform, REAL } from "../../store/sqlite/platform.ts";
 import type { VirtualClock } from "../clock.ts";
@@ -7,7 +7,7 @@ import { DiskError } from "../faults/medium.ts";
 import { watched } from "./connection.ts";
 import type { Synced } from "./synced.ts";
 
-/** As `node:sqlite` throws it. */
+/** An error as `node:sqlite` throws it. */
 export class SqliteFault extends DiskError {
   readonly code = "ERR_SQLITE_ERROR";
   readonly errcode: number;
@@ -18,22 +18,22 @@ export class SqliteFault extends DiskError {
   }
 }
 
-/** What the drive is like at the moment, for all processes. */
+/** The state of the drive, for all processes. */
 export interface Wear {
   readonly chance: Chance;
   readonly clock: VirtualClock;
   readonly failsToSync: () => boolean;
-  /** Told of each transaction that has changed something, in the moment in which it is there. */
+  /** Told of each transaction that has changed something, at the moment it is there. */
   readonly committed: () => void;
-  /** SQLite finds it out by itself when the database would have to grow, or is told so at the end of every transaction. */
+  /** `for SQLite`: SQLite finds out when the database would have to grow. `at the commit`: every transaction fails at its end. */
   full: "no" | "for SQLite" | "at the commit";
-  /** Starts of the machine. */
+  /** The number of boots so far. */
   boot: number;
 }
 
 export interface Process {
   readonly platform: Platform;
-  /** Statements until one fails; the last one that could is after the commit. */
+  /** Statements until the next failure; at the latest the statement after the commit fails. */
   failsIn: number | undefined;
   /** Tells SQLite how large the database may become. */
   limit(): void;
@@ -84,7 +84,7 @@ export function processOn(wear: Wear, synced: Synced, lastSeq: () => number): Pr
   };
   return process;
 
-  /** Its commits are synced by SQLite itself, until it is told otherwise. */
+  /** SQLite syncs each commit itself, until the connection is told otherwise. */
   function watch() {
     let [isWriting, isStrict] = [false, true];
     return {
@@ -128,7 +128,7 @@ export function processOn(wear: Wear, synced: Synced, lastSeq: () => number): Pr
           const end = synced.begin(lastSeq());
           const { clock } = wear;
           clock.at(later(clock.now(), millis(wear.chance.whole(0, SYNC_MAX_MS))), () => {
-            // Nobody is there to hear of it.
+            // The process that waited for the sync is dead.
             if (isDead) return;
             if (wear.failsToSync()) return reject(fileError("EIO", "fdatasync"));
             end();

@@ -1,4 +1,4 @@
-/** What must be true of a store whose last answers a power cut may have taken. */
+/** What must hold for a store whose last answered batches a power cut may have taken. */
 import { replayAll } from "../../store/replay.ts";
 import type { Store } from "../../store/store.ts";
 

@@ -1,13 +1,13 @@
-/** What of the files is certainly on the disk, by what was synced. */
+/** Which content of the files is certainly on the disk, by what was synced. */
 import { existsSync, readFileSync } from "node:fs";
 
 const NONE = Buffer.alloc(0);
 
 export class Synced {
   readonly #path: string;
-  /** The log as it was when it was last synced; as it is, when nothing is said. */
+  /** The log at its last sync; absent while all of it is on the disk. */
   #log: Buffer | undefined;
-  /** How often all of it was, so that a sync which ends later does not count for less. */
+  /** How often all of it was synced, so that an older sync that ends later does not replace that. */
   #times = 0;
   /** The mark beside the log, as it was saved. */
   mark: Buffer = NONE;
@@ -18,24 +18,24 @@ export class Synced {
     this.#path = `${file}-wal`;
   }
 
-  /** `now`: the log as it is. */
+  /** `now`: the log as it is in the file. */
   log(now: Buffer): Buffer {
     return this.#log ?? now;
   }
 
-  /** Something is going to be written that need not be on the disk when it is answered. */
+  /** From now on commits may be answered before they are on the disk. */
   beginsToLag(): void {
     this.#log ??= this.#read();
   }
 
-  /** All there is, up to this event. */
+  /** Everything up to this event is on the disk. */
   all(lastSeq: number): void {
     this.#log = undefined;
     this.#times++;
     this.atLeast = lastSeq;
   }
 
-  /** A sync begins: what is there now is on the disk when it is told that it has ended. */
+  /** A sync begins: what is there now is on the disk when the returned function is called. */
   begin(lastSeq: number): () => void {
     const [log, times] = [this.#read(), this.#times];
     return () => {

@@ -1,4 +1,4 @@
-/** A session as agents have them: it joins, comes for work, gives signs of life, reports, and asks again when no answer comes. */
+/** A session as agents have them: it joins, claims work, gives signs of life, reports, and repeats a call that gets no answer. */
 import { UserError } from "../../domain/errors.ts";
 import type { DispatchMode } from "../../domain/pool.ts";
 import { later, type Millis, millis, seconds } from "../../domain/time.ts";
@@ -21,11 +21,11 @@ export interface AgentDeps {
   readonly front: Front;
   readonly fateOf: FateOf;
   readonly mode: DispatchMode;
-  /** Told of an answer that an honest session does not get. */
+  /** Told of an answer that an honest session must not get. */
   readonly violate: (law: string) => void;
-  /** How long it took from asking to being given something. */
+  /** How long it took from asking to a grant. */
   readonly latency: (span: number) => void;
-  /** Every grant there was, for those who want to misuse it. */
+  /** Gets every grant, for the forger and for late reports. */
   readonly remember: (grant: Grant) => void;
 }
 
@@ -63,7 +63,7 @@ export class Agent {
     void this.#live();
   }
 
-  /** Somebody says that there is something to do. */
+  /** The scheduler says that a task waits. */
   wake(): void {
     this.life.enter(() => this.#wake?.());
   }
@@ -82,7 +82,7 @@ export class Agent {
     }
   }
 
-  /** Signs of life of the session itself, apart from what it works on. */
+  /** Signs of life of the session itself, apart from those for its leases. */
   async #beat(): Promise<void> {
     const { front } = this.#deps;
     for (;;) {
@@ -106,7 +106,7 @@ export class Agent {
     }
   }
 
-  /** Asks for something to do; again under the same name while no answer comes, if it gives names at all. */
+  /** Asks for a task; while no answer comes it asks again under the same key, if it uses keys at all. */
   async #seek(slot: number): Promise<Grant | undefined> {
     const { chance, front, mode } = this.#deps;
     const wait = this.draft.listens && mode !== "push" ? millis(0) : chance.span(500, 20_000);
@@ -123,7 +123,7 @@ export class Agent {
     return undefined;
   }
 
-  /** Waits to be woken, if that is its way, and comes back by itself in any case. */
+  /** Waits for a wake, if it listens for one, and comes back by itself in any case. */
   async #rest(span: Millis): Promise<void> {
     if (!this.draft.listens) return this.#sleep(span);
     const woken = new Promise<void>((resolve) => {
@@ -137,7 +137,7 @@ export class Agent {
     const fate = fateOf(`${grant.run}/${grant.task}`, grant.fence);
     const begun = clock.now();
     const { isPunctual } = this.draft;
-    // Two moments before the end it may just arrive in time, depending on how long it is under way.
+    // A renewal two moments before the end may just arrive in time, depending on the delay of the network.
     const beatEvery = millis(Math.max(1, isPunctual ? grant.ttl - 2 : Math.floor(grant.ttl / 3)));
     let left: number = fate.hangs ? Number.POSITIVE_INFINITY : fate.lasts;
     if (chance.flip(0.5)) await this.#report(grant, { kind: "start" });
@@ -163,7 +163,7 @@ export class Agent {
     return { kind: outcome.kind === "success" ? "complete" : "fail", outcome: { ...outcome, durationMs } };
   }
 
-  /** Says it until it is heard, or somebody else has the task. */
+  /** Repeats the report until it is answered, or another session has the task. */
   async #deliver(grant: Grant, word: Word): Promise<void> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const answer = await this.#report(grant, word);
@@ -190,7 +190,7 @@ export class Agent {
     }
   }
 
-  /** The answer, or nothing when none came; whoever is not known any more joins again. */
+  /** The answer, or nothing when none came. A session that the scheduler does not know any more joins again. */
   async #call<T>(
     what: string,
     handle: (at: SimulatedScheduler) => Promise<T>,

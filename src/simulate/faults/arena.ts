@@ -1,4 +1,4 @@
-/** The whole simulated world of one seed: who is there, what goes wrong, when it stops, and whether everything then comes to an end. */
+/** The whole simulated world of one seed: schedulers, sessions and people, the faults, when they stop, and whether everything ends after that. */
 import { type WorkerId, workerId } from "../../domain/ids.ts";
 import { findTask } from "../../domain/run.ts";
 import { poolOf } from "../../domain/spec.ts";
@@ -27,7 +27,7 @@ import { Witness } from "./witness.ts";
 
 /** Not the beginning of time, so that nothing is special about it. */
 const START = instant(1_700_000_000_000);
-/** For so long those who hold something from outside may be seen to have been forgiven. */
+/** For this long after a start, sessions may be given a whole span again. */
 const FORGIVING = seconds(60);
 
 export class Arena {
@@ -46,11 +46,11 @@ export class Arena {
   readonly grants: Grant[] = [];
   agents: Agent[] = [];
   schedulers: SimulatedScheduler[] = [];
-  /** From here on nothing goes wrong any more. */
+  /** From here on nothing fails any more. */
   isWell = false;
-  /** The power went, and what was answered may be gone with it: nothing more can follow. */
+  /** The power went, and answered commits may be lost: the seed ends here. */
   isOver = false;
-  /** How far clocks were ever set, in either direction: what was put off by one of them may come that much later. */
+  /** How far clocks were ever set, in either direction: what one clock postponed may come that much later by another. */
   setOff = 0;
   readonly #fateOf: FateOf;
   #boots = 0;
@@ -107,12 +107,12 @@ export class Arena {
     this.clock.at(later(this.clock.now(), span), then);
   }
 
-  /** Who schedules, as far as anybody knows. */
+  /** The scheduler in office, as far as the arena knows. */
   get current(): SimulatedScheduler | undefined {
     return this.schedulers.findLast(({ life, isReady }) => life.isAlive && isReady);
   }
 
-  /** A session comes, or comes back knowing nothing of what it was doing. */
+  /** A session comes, or comes back without its memory. */
   enlist(draft: SessionDraft): void {
     const { clock, network, front } = this;
     const chance = this.chance.fork(`agent ${draft.profile.id} ${this.agents.length}`);
@@ -133,7 +133,7 @@ export class Arena {
     agent.start();
   }
 
-  /** Another scheduler starts. `usurps`: it does not see that the other one lives. */
+  /** Another scheduler starts. `usurps`: it does not see that the current one lives. */
   async boot(usurps = false): Promise<void> {
     const { clock, disk, machine, scenario } = this;
     const no = ++this.#boots;
@@ -159,7 +159,7 @@ export class Arena {
     });
     this.schedulers = [...this.schedulers.filter(({ life }) => life.isAlive), scheduler];
     this.trace.add(`${scheduler.name} boots${offset === 0 ? "" : `, set back by ${-offset} ms`}`);
-    // What kills once may kill again at once, when the next one has only begun to take up what was left.
+    // A crash may be followed by another one, when the next scheduler has only begun to take up the runs.
     this.#killSoon(scheduler, chance.fork("short"), 0.3, 12);
     try {
       if (await scheduler.boot()) return;
@@ -169,7 +169,7 @@ export class Arena {
     }
   }
 
-  /** The worst moments to be killed in are those at which much is about to be written. */
+  /** The worst moments for a crash are those just before much is written. */
   #succeeded(attempt: Attempt): void {
     this.witness.succeeded(attempt);
     const { current } = this;
@@ -177,7 +177,7 @@ export class Arena {
     if (current !== undefined) this.#killSoon(current, chance, 0.04, 6);
   }
 
-  /** A clock may be as much too fast as clocks ever are; how it was set does not matter. */
+  /** The error of a clock has a limit; setting the clock does not count here. */
   #least({ run: id, task }: Attempt, limit: "soft" | "hard"): Millis {
     const run = this.current?.engine.world.findRun(id);
     const limits = run && findTask(run, task)?.spec.timeout;
@@ -200,7 +200,7 @@ export class Arena {
     this.disk.ended(scheduler.life);
   }
 
-  /** Nothing of this machine goes on; who is elsewhere does. */
+  /** All processes of this machine end; sessions elsewhere go on. */
   cutPower(): void {
     this.trace.add("the power goes");
     for (const scheduler of this.schedulers) scheduler.kill();
@@ -210,7 +210,7 @@ export class Arena {
     this.isOver = this.medium.mayForget;
   }
 
-  /** Somebody who can do whatever is left, for each pool and place that needs it. */
+  /** Sends a session that can do the tasks that are left, for each pool and place that needs one. */
   callHelp(left: Iterable<SeenTask>): void {
     for (const { spec } of left) {
       const pool = poolOf(spec);
@@ -237,7 +237,7 @@ export class Arena {
     return this.schedulers.some(({ name, life }) => life.isAlive && name === `scheduler ${process.pid}`);
   }
 
-  /** Calls reach whoever opened the door last; sometimes one that does not know yet that it is over. */
+  /** Calls reach the scheduler that opened last; sometimes an older scheduler that does not know yet that it was replaced. */
   #server(): SimulatedScheduler | undefined {
     const ready = this.schedulers.filter(({ life, isReady }) => life.isAlive && isReady);
     return !this.isWell && ready.length > 1 && this.chance.flip(0.3) ? ready[0] : ready.at(-1);
@@ -273,7 +273,7 @@ export class Arena {
     return true;
   }
 
-  /** A write that takes so long that the next turn may find that everybody should have been heard of. */
+  /** A write that takes so long that the next turn may find every session overdue. */
   #disturbed(by: Millis): void {
     if (by > 4_000) for (const scheduler of this.schedulers) scheduler.slept();
   }

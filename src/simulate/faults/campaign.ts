@@ -1,22 +1,22 @@
-/** Many seeds, one after the other, and what they have shown together. */
+/** Many seeds, one after the other, and their results together. */
 import { type Millis, millis } from "../../domain/time.ts";
 import type { StoreKind } from "./scenario.ts";
 import { type Trial, tryOut } from "./trial.ts";
 
 export interface Campaign {
   readonly firstSeed: number;
-  /** Seeds that were tried out. */
+  /** How many seeds were played. */
   readonly seeds: number;
-  /** The time that has passed in all of them together, on virtual time. */
+  /** The virtual time of all seeds together. */
   readonly virtual: Millis;
   readonly events: number;
   readonly claims: number;
   readonly tasks: number;
-  /** Tasks that were acknowledged and have come to no end. */
+  /** Tasks that were acknowledged and have not ended. */
   readonly lost: number;
   /** Seeds in which something was wrong, with the first law that was broken. */
   readonly failures: readonly { readonly seed: number; readonly law: string }[];
-  /** How long tasks waited to be given out, and sessions to be given something. */
+  /** How long tasks waited to be given out, and sessions to be given a task. */
   readonly wait: Spread;
   readonly claim: Spread;
 }
@@ -30,15 +30,15 @@ export interface Spread {
 export interface CampaignOptions {
   readonly firstSeed: number;
   readonly store: StoreKind;
-  /** Asked after each seed with how many there were. */
+  /** Asked after each seed, with the number of seeds so far. */
   readonly goesOn: (seeds: number) => boolean;
   /** Told of each seed when it is over. */
   readonly tried?: (trial: Trial) => void;
 }
 
-/** A simulation that fails this often is not worth going on with. */
+/** After this many failures there is no point in going on. */
 const FAILURES_MAX = 20;
-/** Of each figure so many are kept, spread over the whole campaign. */
+/** How many samples of each figure are kept, spread over the whole campaign. */
 const SAMPLES_MAX = 50_000;
 
 export async function runCampaign({ firstSeed, store, goesOn, tried }: CampaignOptions): Promise<Campaign> {
@@ -71,7 +71,7 @@ export async function runCampaign({ firstSeed, store, goesOn, tried }: CampaignO
   };
 }
 
-/** Enough of many numbers to say how they are spread: when there are too many, every second one is dropped. */
+/** Enough samples to say how the numbers are spread: when there are too many, every second one is dropped. */
 class Samples {
   #kept: number[] = [];
   #every = 1;

@@ -1,4 +1,4 @@
-/** One seed, and a stream of numbers for each part of the simulation: what one part asks for does not move the others. */
+/** One seed, and a stream of numbers for each part of the simulation: the draws of one part do not move those of the others. */
 import { type Millis, millis } from "../../domain/time.ts";
 import { type Random, seededRandom } from "../../effects/random.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The disk under the store's contract: writes take time, fail, or fail and were written all the same. What was acknowledged is kept
- * for ever; what was under way when its writer died is there as a whole or not at all.
+ * The disk under the store's contract: writes take time, fail, or fail after they were written. What was acknowledged is kept
+ * for ever; a batch that was being written when its writer died is there as a whole or not at all.
  */
 import type { Millis } from "../../domain/time.ts";
 import { later, millis } from "../../domain/time.ts";
@@ -17,7 +17,7 @@ export interface DiskDeps {
   readonly chance: Chance;
   readonly faults: Faults;
   readonly medium: Medium;
-  /** Told of every batch that is on the disk, before anybody else hears of it. */
+  /** Told of every batch that is on the disk, before any other part hears of it. */
   readonly written: (batch: Batch) => void;
   /** Told how long a write has taken, once it is over. */
   readonly slow: (by: Millis) => void;
@@ -28,11 +28,11 @@ const SLUGGISH_MAX = 15_000;
 
 export class Disk {
   readonly #deps: DiskDeps;
-  /** Usually how long a write takes. */
+  /** How long a write usually takes. */
   readonly #pace: Millis;
-  /** What was given to be written and is not yet, in order, of each process. */
+  /** The batches that each process has given and that are not written yet, in order. */
   readonly #underWay = new Map<Life, { readonly by: Opener; readonly batches: Batch[] }>();
-  /** Of whoever has the store. */
+  /** The epoch of the scheduler that has the store. */
   epoch = 0;
   #amidst: (() => void) | undefined;
   #isWell = false;
@@ -47,7 +47,7 @@ export class Disk {
     this.#deps.medium.full = isFull && !this.#isWell;
   }
 
-  /** From now on nothing goes wrong. */
+  /** From now on nothing fails. */
   heal(): void {
     this.#isWell = true;
     this.#deps.medium.full = false;
@@ -59,7 +59,7 @@ export class Disk {
     this.#amidst = happen;
   }
 
-  /** The store as one process has it, which takes the owner on record to live or not. */
+  /** The store for one process, with its judgement whether the owner on record lives. */
   open(by: Opener): Store {
     const { life } = by;
     const { medium } = this.#deps;
@@ -95,7 +95,7 @@ export class Disk {
     };
   }
 
-  /** The process is dead: of what it was writing the kernel may have had a part, or all. */
+  /** The process is dead: some, or all, of its batches may have been written. */
   ended(life: Life): void {
     const { medium } = this.#deps;
     const found = this.#underWay.get(life);
@@ -116,7 +116,7 @@ export class Disk {
     medium.cut({ by: writing.by, batch }, () => this.#written(batch));
   }
 
-  /** The first of them are written; of the next one nobody can say. Nothing when it was not begun. */
+  /** Writes the first of the batches. Gives the next one, which may be written or not; nothing when it was not begun. */
   #writeSome(by: Opener, batches: readonly Batch[]): Batch | undefined {
     const { chance, medium } = this.#deps;
     const whole = chance.flip(0.7) ? 0 : chance.whole(0, batches.length);
@@ -131,7 +131,7 @@ export class Disk {
     return acquired;
   }
 
-  /** In the order in which they are given, and none after one that was not written. */
+  /** Batches are written in the order in which they are given, and none after a batch that was not written. */
   #inOrder(by: Opener): Store["commit"] {
     let last: ReturnType<Store["commit"]> | undefined;
     return (batch) => {
@@ -152,7 +152,7 @@ export class Disk {
     const amidst = this.#amidst;
     this.#amidst = undefined;
     amidst?.();
-    // Its writer is dead: what became of it was settled then.
+    // The writer is dead: the fate of this batch was decided at its end.
     if (!by.life.isAlive) throw new DiskError("its writer is gone");
     this.#underWay.get(by.life)?.batches.shift();
     const committed = await medium.commit(by, batch, () => this.#written(batch), fails ? chance : undefined);

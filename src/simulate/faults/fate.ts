@@ -1,4 +1,4 @@
-/** How an attempt goes: decided by the seed, the task and the claim alone, whoever works on it and whenever. */
+/** How an attempt goes: decided by the seed, the task and the claim alone, whichever worker has it and at whatever time. */
 import type { Outcome } from "../../domain/outcome.ts";
 import type { StopReason } from "../../domain/task.ts";
 import { type Millis, millis, seconds } from "../../domain/time.ts";
@@ -12,9 +12,9 @@ export interface Fate {
   readonly toStart: Millis;
   /** From being asked to stop to having ended. */
   readonly toStop: Millis;
-  /** Does not end by itself. */
+  /** It never ends by itself. */
   readonly hangs: boolean;
-  /** Ends only when it is killed. */
+  /** It ends only when it is killed. */
   readonly isStubborn: boolean;
 }
 
@@ -43,12 +43,12 @@ export const fateOf =
   (task, attempt) => {
     const own = chance.fork(`${task}/${attempt}`);
     const [lasts, toStart, toStop] = [own.span(200, 20_000), millis(own.whole(0, 30)), own.span(1, 8_000)];
-    // Of some runs everything is over so soon that the disk has not heard of its beginning.
+    // In some runs every attempt is over before its start is on the disk.
     const isBrief = chance.fork(`brief ${task.slice(0, task.indexOf("/"))}`).flip(0.3);
     const brief = millis(own.fork("brief").whole(0, 40));
     const failure = own.pick(FAILURES);
     const [fails, hangs, isSlow, isStubborn] = [own.next(), own.next(), own.next(), own.next()];
-    // When all is well again nothing stands still; what fails, fails as often as it may.
+    // When nothing fails any more, no attempt hangs; work that fails still fails as often as it may.
     const ends: Outcome = fails < (faults.fail ?? 0) * 0.7 ? failure : SUCCESS;
     const isBad = (dice: number, kind: "hang" | "slow"): boolean => dice < (faults[kind] ?? 0) * 0.4 && !isWell();
     return {
@@ -61,7 +61,7 @@ export const fateOf =
     };
   };
 
-/** How something ends that was stopped. */
+/** The outcome of an attempt that was stopped. */
 export const stoppedWith = (reason: StopReason, lasted: Millis): Outcome =>
   reason.kind === "timeout"
     ? { kind: "timeout", limit: reason.limit, durationMs: lasted }

@@ -1,4 +1,4 @@
-/** What can go wrong, and how much of it does under a seed: some kinds often, others not at all, so that each is seen in every company. */
+/** What can go wrong, and how much of it does under a seed: some kinds often, others not at all, so that each kind meets every other. */
 import type { Chance } from "./chance.ts";
 
 export const FAULT_KINDS = [
@@ -28,7 +28,7 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** For people: what each of them does. */
+/** For people: what each kind does. */
 export const FAULTS: Readonly<Record<FaultKind, string>> = {
   crash: "the scheduler is killed, also when work has just ended or it has just come back, and started again",
   usurp: "a second scheduler takes the store over while the first one lives",
@@ -49,14 +49,14 @@ export const FAULTS: Readonly<Record<FaultKind, string>> = {
   vanish: "processes are gone without a trace when the scheduler dies",
   desert: "sessions die, and come back as if they were new",
   zombie: "sessions stand still for longer than their leases, and go on",
-  hook: "nobody can be woken, and no worker can be had",
+  hook: "no session can be woken, and no worker can be started",
   meddle: "people pause, resume, cancel, put back, approve, change and drain",
-  forge: "somebody reports on what is not theirs",
+  forge: "a caller reports on a task that it does not hold",
   power:
     "the power goes: schedulers and processes end, and the disk has what was synced, and of the rest whichever parts made it",
 };
 
-/** How much of each there is, from a little to 1; nothing of those that are absent. */
+/** How much there is of each kind, from a little to 1; absent kinds do not happen. */
 export type Faults = Readonly<Partial<Record<FaultKind, number>>>;
 
 const QUIET_ODDS = 0.05;

@@ -1,4 +1,4 @@
-/** Somebody who reports on what is not theirs: with a token they made up, or with one of another claim. */
+/** A caller that reports on tasks it does not hold: with an invented token, or with the token of another claim. */
 import { UserError } from "../../domain/errors.ts";
 import { millis, seconds } from "../../domain/time.ts";
 import type { Arena } from "./arena.ts";

@@ -1,4 +1,4 @@
-/** What callers can ask of a scheduler, and the moment at which each answer is given: from then on it must be true for ever. */
+/** What callers can ask of a scheduler, and the moment of each answer: from that moment on the answer must stay true. */
 import { UserError } from "../../domain/errors.ts";
 import type { RunId, TaskId } from "../../domain/ids.ts";
 import type { PauseScope } from "../../domain/pause.ts";

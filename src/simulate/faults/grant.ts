@@ -7,6 +7,6 @@ export interface Grant {
   readonly task: TaskId;
   readonly fence: number;
   readonly token: string;
-  /** 0 when it is over already. */
+  /** 0 when the lease is over already. */
   readonly ttl: Millis;
 }

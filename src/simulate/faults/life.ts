@@ -1,4 +1,4 @@
-/** A process that can be stopped for a while, and killed. Whatever reaches it comes through here; what comes after its end is lost. */
+/** A process that can be stopped for a while, and killed. Everything that reaches it comes through here; what comes after its end is lost. */
 import { type Instant, instant, later, type Millis, millis } from "../../domain/time.ts";
 import type { Clock, Timer } from "../../effects/clock.ts";
 import type { VirtualClock } from "../clock.ts";
@@ -15,13 +15,13 @@ export class Life {
     return this.#state === "frozen";
   }
 
-  /** Happens now, or when the process goes on, or never. */
+  /** Calls `act` now, or when the process goes on, or never. */
   enter(act: () => void): void {
     if (this.#state === "alive") act();
     else if (this.#state === "frozen") this.#waiting.push(act);
   }
 
-  /** Kept when the promise is and the process can go on; never when it has ended. */
+  /** Settles when the promise has and the process can go on; never when the process has ended. */
   async pass<T>(promise: Promise<T>): Promise<T> {
     const passed = Promise.withResolvers<T>();
     promise.then(
@@ -49,15 +49,15 @@ export class Life {
   }
 }
 
-/** How a process's clock differs from the truth. */
+/** How the clock of a process differs from the true time. */
 export interface Pace {
   readonly offset?: number;
   readonly rate?: number;
 }
 
 /**
- * A process's own idea of the time: it runs a little too fast or too slow, and can be set forward. As on a real machine that moves no
- * timer that is set already, and the process never sees it go back.
+ * The time as a process sees it: its clock runs a little too fast or too slow, and can be set forward. As on a real machine that moves no
+ * timer that is set already, and the process never sees its clock go back.
  */
 export class OwnClock implements Clock {
   readonly #truth: VirtualClock;
@@ -84,7 +84,7 @@ export class OwnClock implements Clock {
     return millis(this.#leapt);
   }
 
-  /** How far it is ahead of the truth. */
+  /** How far the clock is ahead of the true time. */
   get ahead(): number {
     return this.now() - this.#truth.now();
   }

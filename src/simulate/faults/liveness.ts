@@ -1,4 +1,4 @@
-/** When nothing goes wrong any more everything comes to an end, and soon: each thing that does not is a sentence. */
+/** When nothing fails any more, everything ends, and soon: each thing that does not is a sentence. */
 import { eligible } from "../../decide/eligible.ts";
 import { taskOf } from "../../domain/run.ts";
 import { formatDuration, type Millis, millis, minutes, seconds } from "../../domain/time.ts";
@@ -6,13 +6,13 @@ import { isHeld, isOfSession, nameOf, type SeenTask } from "../history/seen.ts";
 import type { Arena } from "./arena.ts";
 import type { SimulatedScheduler } from "./scheduler.ts";
 
-/** How soon after the last fault somebody schedules again. */
+/** How soon after the last fault a scheduler is in office again. */
 const BACK_WITHIN = seconds(60);
-/** Nothing takes longer than this to change something, however long its time-outs have become. */
+/** Within this time something must change, however long the time-outs have become. */
 const STUCK_AFTER = minutes(30);
-/** Nobody works, and what waits can only wait for a rate or a service, which come back much sooner. */
+/** No worker works, and the tasks can only wait for a rate or a service, which come back much sooner. */
 const IDLE_AFTER = minutes(6);
-/** All of it. */
+/** Within this time everything must have ended. */
 const END_WITHIN = minutes(240);
 
 export function livenessLaws(arena: Arena, sinceWell: Millis): readonly string[] {
@@ -20,10 +20,12 @@ export function livenessLaws(arena: Arena, sinceWell: Millis): readonly string[]
   const broken: string[] = [];
   const scheduler = arena.current;
   if (scheduler === undefined) {
-    return sinceWell > BACK_WITHIN ? [`nobody schedules ${formatDuration(sinceWell)} after the last fault`] : [];
+    return sinceWell > BACK_WITHIN
+      ? [`no scheduler is in office ${formatDuration(sinceWell)} after the last fault`]
+      : [];
   }
   const left = [...witness.checker.unfinished()];
-  // By a clock that is too slow the same wait takes up to twice as long.
+  // With a clock that is too slow the same wait takes up to twice as long.
   const grace = arena.setOff * 2;
   const still = clock.now() - witness.movedAt;
   const isStuck = still > STUCK_AFTER + grace || (still > IDLE_AFTER + grace && !left.some(isHeld));
@@ -38,7 +40,7 @@ export function livenessLaws(arena: Arena, sinceWell: Millis): readonly string[]
   return broken;
 }
 
-/** A lease that nobody renews is dealt with within half of what it lasts, and never later than a moment. */
+/** A lease that is not renewed must end within half of its span, or within five seconds where that is longer. */
 function lateLaw(arena: Arena, task: SeenTask, now: number): readonly string[] {
   if (!isHeld(task) || task.deadline === undefined || !isOfSession(task)) return [];
   const { ack } = arena.scenario.settings;
@@ -50,7 +52,7 @@ function lateLaw(arena: Arena, task: SeenTask, now: number): readonly string[] {
   return [];
 }
 
-/** How it is, and what the scheduler itself gives as the reason. */
+/** The state of the task, and the reason that the scheduler itself gives for it. */
 function standing({ engine, clock }: SimulatedScheduler, task: SeenTask): string {
   const holder = task.worker === undefined ? "" : ` by ${task.worker}`;
   const run = engine.world.run(task.run.no);

@@ -1,4 +1,4 @@
-/** This machine's processes: they outlive the scheduler that started them, end as their fate says, and are found again by the next. */
+/** This machine's processes: they outlive the scheduler that started them, end as their fate says, and the next scheduler finds them. */
 import type { Outcome } from "../../domain/outcome.ts";
 import type { StopReason } from "../../domain/task.ts";
 import { type Instant, later, type Millis, millis } from "../../domain/time.ts";
@@ -27,11 +27,11 @@ interface Process {
   stopping: StopReason | undefined;
   /** It was adopted after its end. */
   isToldAgain: boolean;
-  /** Nothing of it is known any more. */
+  /** Every trace of it is gone. */
   isForgotten: boolean;
   /**
-   * Started by a scheduler that stood still between its commit and this, and was replaced meanwhile. Nobody can prevent that; what it
-   * reports is refused.
+   * Started by a scheduler that stood still between its commit and this start, and was replaced meanwhile. Nothing can prevent that; its
+   * reports are refused.
    */
   readonly isStray: boolean;
 }
@@ -41,11 +41,11 @@ export interface MachineDeps {
   readonly fateOf: FateOf;
   readonly trace: (line: string) => void;
   readonly violate: (law: string) => void;
-  /** An attempt is begun, by the scheduler that has the store or by a stray one. */
+  /** An attempt begins, started by the scheduler in office or by a stray one. */
   readonly begun: (attempt: Attempt, isStray: boolean) => void;
-  /** One of the scheduler's that has the store was a success, and nobody had told it to end. */
+  /** An attempt of the scheduler in office was a success, and it had not been told to end. */
   readonly succeeded: (attempt: Attempt) => void;
-  /** How long the attempt must have had, by any clock, before it may go over that limit of its time. */
+  /** How much time, by any clock, the attempt must have had before it may exceed that limit. */
   readonly least: (attempt: Attempt, limit: "soft" | "hard") => Millis;
 }
 
@@ -58,14 +58,14 @@ export class Machine {
     this.#deps = deps;
   }
 
-  /** Attempts that run now. */
+  /** The attempts that run now. */
   get living(): readonly string[] {
     return [...this.#processes]
       .filter(([, { outcome, isStray }]) => outcome === undefined && !isStray)
       .map(([name]) => name);
   }
 
-  /** What one scheduler sees of it, which `isCurrent` as long as no other one has the store. */
+  /** The executor of one scheduler, which `isCurrent` as long as no other one has the store. */
   open(life: Life, isCurrent: () => boolean): Executor {
     return {
       start: (attempt, watch) => this.#start(attempt, watch, life, !isCurrent()),
@@ -75,7 +75,7 @@ export class Machine {
     };
   }
 
-  /** Leaves no trace of some of what nobody watches. */
+  /** Removes every trace of some processes that no scheduler watches. */
   vanish(isGone: () => boolean): void {
     for (const [name, process] of this.#processes) {
       const isWatched = process.watchers.some(({ life }) => life.isAlive);
@@ -87,7 +87,7 @@ export class Machine {
     }
   }
 
-  /** It is started anew: nothing runs, and what is left of earlier attempts is not believed. */
+  /** The machine reboots: nothing runs, and files of earlier attempts are not believed. */
   restart(): void {
     this.vanish(() => true);
     for (const process of this.#processes.values()) process.isForgotten = true;
@@ -96,7 +96,7 @@ export class Machine {
   #start(attempt: Attempt, watch: Watch, life: Life, isStray: boolean): Handle {
     const name = nameOf(attempt);
     const told = Promise.withResolvers<Outcome>();
-    // A process that has died already does not start anything.
+    // A process that is dead starts nothing.
     if (!life.isAlive) return { outcome: told.promise, stop: () => {} };
     this.#deps.begun(attempt, isStray);
     if (!isStray) this.#refuseDouble(attempt, name);
@@ -160,7 +160,7 @@ export class Machine {
 
   #stop(process: Process, reason: StopReason, grace: Millis, by: Life): void {
     if (process.outcome !== undefined) return;
-    // What another scheduler has started began by another clock.
+    // An attempt that another scheduler started began by another clock.
     if (by === process.startedBy) this.#refuseHaste(process, reason);
     const { clock } = this.#deps;
     const first = process.stopping ?? reason;
@@ -196,7 +196,7 @@ export class Machine {
     let swept = 0;
     for (const process of this.#processes.values()) {
       const isWatched = process.watchers.some(({ life }) => life.isAlive);
-      // How it ended is forgotten, too, where that was told to whoever adopted it; what has ended since then may not be saved.
+      // The outcome of an attempt that was adopted after its end is forgotten too, since its adopter was told.
       if (isWatched && !process.isToldAgain) continue;
       if (process.outcome === undefined) swept++;
       this.#finish(process, { kind: "shutdown", durationMs: millis(0) });

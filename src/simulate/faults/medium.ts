@@ -1,4 +1,4 @@
-/** What a disk is made of: a store that is one of the real ones, and what is left of it when its writer dies or the power goes. */
+/** What a disk is made of: one of the real stores, and what is left of it when its writer dies or the power goes. */
 import type { Instant } from "../../domain/time.ts";
 import type { Clock } from "../../effects/clock.ts";
 import { openMemoryStore } from "../../store/memory/store.ts";
@@ -6,7 +6,7 @@ import type { Batch, Owner, Store } from "../../store/store.ts";
 import type { Chance } from "./chance.ts";
 import type { Life } from "./life.ts";
 
-/** Not a fault of the program: whoever gets this is expected to stop. */
+/** Not a fault of the program: a process that gets this error is expected to stop. */
 export class DiskError extends Error {
   override readonly name = "DiskError";
 }
@@ -15,14 +15,14 @@ export class DiskError extends Error {
 export interface Opener {
   readonly life: Life;
   readonly clock: Pick<Clock, "at"> & { now(): Instant };
-  /** How it judges of the owner on record. */
+  /** Its judgement whether the owner on record lives. */
   readonly lives: (owner: Owner) => boolean;
 }
 
 export interface Medium extends Disposable {
   /** Asks the store as this process has it, perhaps to change something. */
   ask<T>(by: Opener, verb: (store: Store) => Promise<T>, changes?: boolean): Promise<T>;
-  /** `isThere` is called in the moment in which the store has the batch. `fails`: the disk does, on the way there or right after it. */
+  /** `isThere` is called at the moment at which the store has the batch. `fails`: the disk fails, before that moment or right after it. */
   commit(by: Opener, batch: Batch, isThere: () => void, fails?: Chance): ReturnType<Store["commit"]>;
   /** While it is full, nothing is written. */
   full: boolean;
@@ -30,17 +30,17 @@ export interface Medium extends Disposable {
   end(by: Opener, writing?: Batch, isThere?: () => void): void;
   /** All processes end with the power, one of them perhaps in the middle of writing. */
   cut(writing?: { readonly by: Opener; readonly batch: Batch }, isThere?: () => void): void;
-  /** What was answered may be gone after a power cut, so that nobody can go on as if it were not. */
+  /** A power cut may take answered commits, so no scheduler can go on as if they were there. */
   readonly mayForget: boolean;
-  /** What is wrong with what a power cut has left, as sentences. */
+  /** What is wrong with the files after a power cut, in sentences. */
   remains(): Promise<readonly string[]>;
-  /** Looks at the store when no process has it. */
+  /** Reads the store while no process has it. */
   look<T>(verb: (store: Store) => Promise<T>): Promise<T>;
 }
 
-/** All that was given to it is there, whatever happens. */
+/** Everything that was given to it is there, whatever happens. */
 export class MemoryMedium implements Medium {
-  /** How the process that asks for the store judges of the one that has it. */
+  /** The judgement of the asking process whether the owner lives. */
   #judge: (owner: Owner) => boolean = () => false;
   readonly #store: Store = openMemoryStore({ lives: (owner) => this.#judge(owner) });
   readonly mayForget = false;

@@ -1,4 +1,4 @@
-/** Makes things go wrong, as often and as hard as the seed says, until all is well again. */
+/** Makes things fail, as often and as hard as the seed says, until the faults end. */
 import { instant, type Millis, millis } from "../../domain/time.ts";
 import type { Arena } from "./arena.ts";
 import type { Chance } from "./chance.ts";
@@ -6,7 +6,7 @@ import type { FaultKind } from "./fault-kinds.ts";
 import { forge } from "./forger.ts";
 import { CUTS } from "./network.ts";
 
-/** What one more of a kind does, and how far apart they are when there is as much of it as can be. */
+/** What one more fault of a kind does, and the span between two faults at the highest rate. */
 interface Mishap {
   readonly every: Millis;
   readonly happen: (arena: Arena, chance: Chance, amount: number) => void;
@@ -118,7 +118,7 @@ function desert(arena: Arena, chance: Chance): void {
   if (chance.flip(0.7)) arena.after(chance.span(100, 60_000), () => arena.enlist({ ...agent.draft, after: millis(0) }));
 }
 
-/** Everything that was stopped goes on. */
+/** Every stopped process goes on. */
 export function calm(arena: Arena): void {
   arena.isWell = true;
   arena.trace.add("all is well");

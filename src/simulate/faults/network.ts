@@ -1,4 +1,4 @@
-/** What lies between callers and the scheduler: messages are late, overtake each other, arrive twice or never, and so do the answers. */
+/** The network between callers and the scheduler: messages and answers are late, overtake each other, arrive twice or never. */
 import { UserError } from "../../domain/errors.ts";
 import { later, type Millis, millis } from "../../domain/time.ts";
 import type { VirtualClock } from "../clock.ts";
@@ -6,12 +6,12 @@ import type { Chance } from "./chance.ts";
 import type { Faults } from "./fault-kinds.ts";
 import type { Life } from "./life.ts";
 
-/** No answer came, so nobody knows whether it was done. */
+/** No answer came, so the caller does not know whether the call was carried out. */
 export class Unreachable extends Error {
   override readonly name = "Unreachable";
 }
 
-/** Whoever answers calls. */
+/** A process that answers calls. */
 export interface Server {
   readonly name: string;
   readonly life: Life;
@@ -21,7 +21,7 @@ export interface NetworkDeps<S extends Server> {
   readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly faults: Faults;
-  /** Who answers now, if anybody does. */
+  /** The scheduler that answers now, if there is one. */
   readonly server: () => S | undefined;
   readonly trace: (line: string) => void;
 }
@@ -35,7 +35,7 @@ export interface Call<S, T> {
   readonly patience: Millis;
 }
 
-/** In which direction nothing gets through. */
+/** The direction in which messages are lost. */
 export const CUTS = ["there", "back", "both"] as const;
 type Cut = (typeof CUTS)[number];
 
@@ -63,7 +63,7 @@ export class Network<S extends Server> {
     this.#cuts.clear();
   }
 
-  /** Broken with `Unreachable` when no answer comes in time, and with a `UserError` when the answer is one. */
+  /** Rejects with `Unreachable` when no answer comes in time, and with a `UserError` when that is the answer. */
   call<T>(call: Call<S, T>): Promise<T> {
     const { clock } = this.#deps;
     const answered = Promise.withResolvers<T>();
@@ -79,7 +79,7 @@ export class Network<S extends Server> {
     return answered.promise;
   }
 
-  /** One way, and nobody hears whether it arrived. */
+  /** One way: the sender does not hear whether it arrived. */
   tell(client: string, what: string, deliver: () => void): void {
     this.#send(client, "back", `${client} ${what}`, deliver);
   }
@@ -88,7 +88,7 @@ export class Network<S extends Server> {
     const server = this.#deps.server();
     const reply = (act: () => void): void =>
       this.#send(call.client, "back", `${call.client} < ${call.what}`, close(act));
-    if (server === undefined) return reply(() => answered.reject(new Unreachable("nobody listens")));
+    if (server === undefined) return reply(() => answered.reject(new Unreachable("no scheduler listens")));
     server.life.enter(() => {
       call.handle(server).then(
         (value) => {
@@ -122,7 +122,7 @@ export class Network<S extends Server> {
   }
 }
 
-/** What the program means its callers to hear; everything else is a scheduler that is going down. */
+/** Errors that the program means for its callers; every other error is a scheduler that is going down. */
 function asAnswer(error: unknown): Error {
   const isMeant = error instanceof UserError && error.code !== "STATE_BUSY";
   return isMeant ? error : new Unreachable(String(error));

@@ -1,4 +1,4 @@
-/** People who submit plans and step in, through the same network as everybody; and, when all is well again, those who clear up. */
+/** People who submit plans and step in, through the same network as all callers; when nothing fails any more, they clear up. */
 import type { RunId, TaskId } from "../../domain/ids.ts";
 import type { PauseScope } from "../../domain/pause.ts";
 import { PRIORITIES, type TaskSpec } from "../../domain/spec.ts";
@@ -31,7 +31,7 @@ export class People {
   readonly #deps: PeopleDeps;
   readonly #life = new Life();
   #names = 0;
-  /** Plans that are not known to be submitted yet. */
+  /** How many plans have not been acknowledged yet. */
   #unsubmitted: number;
 
   constructor(deps: PeopleDeps, plans: readonly PlanDraft[]) {
@@ -44,7 +44,7 @@ export class People {
     return this.#unsubmitted === 0;
   }
 
-  /** One of the things that people do. */
+  /** One of the actions of a person. */
   meddle(): void {
     const { chance } = this.#deps;
     const run = this.#someRun();
@@ -71,7 +71,7 @@ export class People {
     }
   }
 
-  /** Lets go of everything, opens every gate, and puts back what is parked. */
+  /** Resumes everything, opens every gate, and requeues what is parked. */
   clearUp(): void {
     const { witness } = this.#deps;
     if (witness.checker.pauses.size > 0) for (const { scope } of witness.checker.pauses.values()) this.#release(scope);
@@ -88,7 +88,7 @@ export class People {
 
   async #submit({ manifest, specs, after }: PlanDraft): Promise<void> {
     await this.#sleep(after);
-    // Whoever submits wants to know that it was: the same key, until there is an answer.
+    // The person wants to know that the plan was submitted: the same key, until there is an answer.
     for (;;) {
       const isDone = await this.#call("submit", (at) => this.#deps.front.submit(at, manifest.id, manifest, specs));
       if (isDone) break;

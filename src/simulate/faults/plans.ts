@@ -1,4 +1,4 @@
-/** Plans by seed: graphs, resources, rates, files, pools, priorities, retries, gates and time-outs, scarce enough that tasks meet. */
+/** Plans by seed: graphs, resources, rates, files, pools, priorities, retries, gates and time-outs, so scarce that tasks compete. */
 import { runId, taskId } from "../../domain/ids.ts";
 import type { RunManifest } from "../../domain/run.ts";
 import type { SessionProfile } from "../../domain/session.ts";
@@ -17,14 +17,14 @@ export interface PlanDraft {
 export interface PlanMeans {
   readonly pools: readonly string[];
   readonly workspaces: readonly string[];
-  /** Names of sessions, of which some tasks want one and no other. */
+  /** Names of sessions, one of which some tasks ask for. */
   readonly sessions: readonly Pick<SessionProfile, "id" | "pool" | "workspace">[];
 }
 
 export const CAPABILITIES = ["code", "review"] as const;
 export const CAPACITY: Amounts = { cpu: 3_000, gpu: 1 };
 
-/** How rich a plan is: not every plan has everything, so that each thing is also seen alone. */
+/** How rich a plan is: not every plan has every feature, so that each feature is also seen alone. */
 interface Taste {
   readonly density: number;
   readonly resources: boolean;
@@ -94,11 +94,11 @@ function specOf(chance: Chance, at: number, taste: Taste, means: PlanMeans): Tas
   };
 }
 
-/** Few keys, so that tasks of several plans meet in one. */
+/** Few keys, so that tasks of several plans share one. */
 const keyOf = (chance: Chance): Pick<TaskSpec, "idempotencyKey"> =>
   chance.flip(0.15) ? { idempotencyKey: `key-${chance.whole(1, 4)}` } : {};
 
-/** One of those that follow each other and ask for nothing else: whoever comes next is known before it may go. */
+/** A task of a chain that asks for nothing else: the next task is known before it may start. */
 function linkOf(chance: Chance, at: number, taste: Taste): TaskSpec {
   const needs = at === 0 ? [] : [taskId(`t${at - 1}`)];
   const onFailure = chance.flip(0.5) ? "continue" : "skip";
@@ -125,7 +125,7 @@ function demandsOf(chance: Chance, taste: Taste): Pick<TaskSpec, "resources" | "
   };
 }
 
-/** Everything ends at some time: what hangs is killed within minutes. */
+/** Everything ends at some time: an attempt that hangs is killed within minutes. */
 function limitsOf(chance: Chance, taste: Taste): Pick<TaskSpec, "retry" | "timeout" | "progress"> {
   const attempts = taste.retries ? chance.whole(1, 4) : 1;
   const retry = { ...RETRY_DEFAULT, attempts, backoff: chance.span(100, 20_000), max: seconds(60) };
@@ -144,7 +144,7 @@ function poolsOf(chance: Chance, taste: Taste, means: PlanMeans): Partial<TaskSp
   const owners = means.sessions.filter((each) => each.pool === pool);
   const owner = owners.length > 0 && chance.flip(0.08) ? chance.pick(owners) : undefined;
   const run = { prompt: "do it" };
-  // What only one can do must be something that it can do.
+  // A task for a single session must be within what this session can do.
   if (owner !== undefined) {
     return { pool, run, session: owner.id, ...(owner.workspace !== undefined && { workspace: owner.workspace }) };
   }

@@ -4,9 +4,9 @@ import { isHeld, nameOf, type SeenTask } from "../history/seen.ts";
 
 type Plain = string | number | boolean | null | undefined;
 
-/** The row as it was just written, and the task as its events say it is. */
+/** Compares the row that was just written with the task as its events describe it. */
 export function rowLaws(row: TaskRow, task: SeenTask | undefined): readonly string[] {
-  if (task === undefined) return [`there is a row of run ${row.run}, task ${row.task}, which nobody submitted`];
+  if (task === undefined) return [`there is a row of run ${row.run}, task ${row.task}, which was never submitted`];
   const broken: string[] = [];
   const same = (field: string, stored: Plain, told: Plain): void => {
     if (stored !== told) broken.push(`${nameOf(task)}: the row's ${field} is ${stored}, and the ledger says ${told}`);

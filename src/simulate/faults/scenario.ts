@@ -1,4 +1,4 @@
-/** Everything that a seed decides before anything happens. The limits make a smaller one of it, to find what is left of a failure. */
+/** Everything that a seed decides before the simulation begins. The limits make it smaller, to find the smallest case that fails. */
 import type { Policy } from "../../decide/look-ahead.ts";
 import { type WorkerId, workerId } from "../../domain/ids.ts";
 import { DISPATCH_MODES, type DispatchMode } from "../../domain/pool.ts";
@@ -12,7 +12,7 @@ export interface Scenario {
   readonly seed: number;
   readonly store: StoreKind;
   readonly faults: Faults;
-  /** For how long things go wrong. */
+  /** For how long faults happen. */
   readonly span: Millis;
   readonly plans: readonly PlanDraft[];
   readonly sessions: readonly SessionDraft[];
@@ -23,11 +23,11 @@ export interface Scenario {
 
 export interface SessionDraft {
   readonly profile: SessionProfile;
-  /** Waits to be woken instead of asking again and again. */
+  /** Waits for a wake instead of asking again and again. */
   readonly listens: boolean;
-  /** Gives its claims names, so that it can ask again. */
+  /** Gives its claims keys, so that it can repeat them. */
   readonly names: boolean;
-  /** Gives signs of life at the last moment at which they count. */
+  /** Gives signs of life at the last possible moment. */
   readonly isPunctual: boolean;
   /** From the start to joining. */
   readonly after: Millis;
@@ -43,24 +43,24 @@ export interface Settings {
   readonly cooldown: Millis;
   readonly starvingAge: Millis;
   readonly isPressed: boolean;
-  /** How soon a batch is handed to the disk although it is at work. */
+  /** How many batches wait before one is handed to the disk while it is at work. */
   readonly batchMax: number;
 }
 
-/** What of a scenario is kept. Nothing is left out when nothing is said. */
+/** The limits on a scenario. Without any, nothing is left out. */
 export interface Limits {
-  /** In memory when nothing is said. */
+  /** In memory by default. */
   readonly store?: StoreKind;
-  /** Only the first so many tasks of each plan. */
+  /** Only this many tasks of each plan. */
   readonly tasks?: number;
-  /** Only the first so many plans. */
+  /** Only this many plans. */
   readonly plans?: number;
   readonly sessions?: number;
   readonly without?: readonly FaultKind[];
   readonly span?: Millis;
 }
 
-/** The stores that are played on: in memory, where all is kept that was given to it, or the real one on a drive that fails. */
+/** The stores of a simulation: in memory, where everything stays, or the real one on a drive that fails. */
 export const STORE_KINDS = ["memory", "sqlite"] as const;
 export type StoreKind = (typeof STORE_KINDS)[number];
 

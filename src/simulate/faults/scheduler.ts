@@ -1,4 +1,4 @@
-/** One scheduler process: the real engine and the real cycle around what is simulated, wired as the daemon wires them. */
+/** One scheduler process: the real engine and the real cycle around simulated parts, wired as the daemon wires them. */
 import type { Run } from "../../domain/run.ts";
 import { type Instant, instant, seconds } from "../../domain/time.ts";
 import type { Secrets } from "../../effects/random.ts";
@@ -23,9 +23,9 @@ export interface SchedulerDeps {
   readonly scenario: Scenario;
   readonly disk: Disk;
   readonly machine: Machine;
-  /** Whether the owner on record is taken to be alive. */
+  /** Whether the owner on record counts as alive. */
   readonly lives: (owner: Owner) => boolean;
-  /** It cannot go on, and ends. */
+  /** The scheduler cannot go on, and ends. */
   readonly failed: (scheduler: SimulatedScheduler, error: unknown) => void;
   readonly wake: (target: WakeTarget) => Error | undefined;
   readonly reaches: (session: string) => boolean;
@@ -41,11 +41,11 @@ export class SimulatedScheduler {
   engine!: Engine;
   cycle!: Cycle;
   epoch = 0;
-  /** It has taken everything up, and answers calls. */
+  /** It has taken up all runs, and answers calls. */
   isReady = false;
-  /** When it last may have missed that others live. */
+  /** When it last may have missed signs of life. */
   sleptAt: Instant = instant(0);
-  /** Submits that are under way, by their key. */
+  /** Submits in progress, by their key. */
   readonly submits = new Map<string, Promise<Run>>();
 
   constructor(deps: SchedulerDeps) {
@@ -56,7 +56,7 @@ export class SimulatedScheduler {
     this.store = deps.disk.open({ life: this.life, clock: this.clock, lives: deps.lives });
   }
 
-  /** Takes the store over, and everything that others have left. False when somebody else has it. */
+  /** Takes the store over, with all runs in it. False when another scheduler has it. */
   async boot(): Promise<boolean> {
     const { machine, disk, failed, no, chance } = this.#deps;
     const owner: Owner = {
@@ -92,7 +92,7 @@ export class SimulatedScheduler {
     return true;
   }
 
-  /** Has the clock set forward: whoever could not be heard meanwhile is forgiven. */
+  /** Its clock is set forward: sessions that could not be heard meanwhile are given a new span. */
   slept(): void {
     this.sleptAt = this.clock.now();
   }
@@ -139,7 +139,7 @@ export class SimulatedScheduler {
   }
 }
 
-/** Secrets that are the same whenever the seed is. */
+/** Secrets that follow from the seed. */
 function secretsOf(chance: Chance): Secrets {
   let count = 0;
   const mark = chance.whole(0, 2 ** 30);

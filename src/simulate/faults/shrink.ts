@@ -12,7 +12,7 @@ export interface Shrunk {
   readonly trial: Trial;
 }
 
-/** The smallest that was found. Any failure will do: the first law that breaks may be another one then. */
+/** The smallest failing case that was found. Any failure counts: the first broken law may be another one then. */
 export async function shrink(seed: number, from: Limits = {}): Promise<Shrunk> {
   let best: Shrunk = { limits: from, trial: await tryOut(seed, from) };
   let tries = 0;
@@ -30,7 +30,7 @@ export async function shrink(seed: number, from: Limits = {}): Promise<Shrunk> {
   return best;
 }
 
-/** What could be left out next, the most first. */
+/** What could be left out next, the largest part first. */
 function* smaller(seed: number, limits: Limits): Iterable<Limits> {
   const scenario = scenarioOf(seed, limits);
   const kinds = FAULT_KINDS.filter((kind) => scenario.faults[kind] !== undefined);
@@ -51,7 +51,7 @@ function* smaller(seed: number, limits: Limits): Iterable<Limits> {
   if (tasks > 1) yield { ...limits, tasks: tasks - 1 };
 }
 
-/** The words that play it again. */
+/** The command that plays it again. */
 export function replayCommand(seed: number, { store, tasks, plans, sessions, without, span }: Limits): string {
   const words = [
     `rota soak --replay ${seed}`,

@@ -1,4 +1,4 @@
-/** Everything that happens in a simulation, line by line: hashed always, kept only when somebody wants to read it. */
+/** Everything that happens in a simulation, line by line: always hashed, and kept only when it is to be read. */
 import { createHash, type Hash } from "node:crypto";
 import type { VirtualClock } from "../clock.ts";
 
@@ -26,7 +26,7 @@ export class Trace {
     return this.#kept ?? [];
   }
 
-  /** To be asked for once, at the end. */
+  /** To be called once, at the end. */
   digest(): string {
     this.#flush();
     return this.#hash.digest("hex");

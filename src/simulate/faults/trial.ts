@@ -1,4 +1,4 @@
-/** One seed from the beginning to the end: its history, and every law that was broken in it. The same seed, the same bytes. */
+/** One seed from the beginning to the end: its history, and every law that was broken in it. The same seed gives the same bytes. */
 import { createHash } from "node:crypto";
 import { type Instant, later, type Millis, millis, seconds } from "../../domain/time.ts";
 import { replayAll } from "../../store/replay.ts";
@@ -14,18 +14,18 @@ export interface Trial {
   readonly scenario: Scenario;
   /** Every law that was broken, in the order it was seen. */
   readonly violations: readonly string[];
-  /** Of everything that happened and everything that was written. */
+  /** Of everything that happened and that was written. */
   readonly digest: string;
   /** How long it took, on virtual time. */
   readonly lasted: Millis;
   readonly events: number;
   readonly claims: number;
   readonly tasks: number;
-  /** Tasks that were acknowledged and have come to no end. */
+  /** Tasks that were acknowledged and have not ended. */
   readonly lost: number;
   readonly waits: readonly number[];
   readonly latencies: readonly number[];
-  /** What happened, line by line, when it was asked for. */
+  /** What happened, line by line, when that was asked for. */
   readonly trace: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export async function tryOut(seed: number, limits: Limits = {}, keepsTrace = fal
   return await judge(arena);
 }
 
-/** Whoever looks after the machine: a scheduler that is gone is started again. */
+/** The supervisor of the machine: starts a scheduler again when it is gone. */
 function supervise(arena: Arena): void {
   const chance = arena.chance.fork("supervisor");
   const look = (): void => {
@@ -64,7 +64,7 @@ function supervise(arena: Arena): void {
   look();
 }
 
-/** One that has nothing to write does not notice that another one has the store: somebody has to look after it. */
+/** A replaced scheduler that has nothing to write does not notice it: the supervisor ends it. */
 function endReplaced(arena: Arena): void {
   for (const scheduler of arena.schedulers) {
     if (scheduler.isReady && scheduler.epoch < arena.disk.epoch) arena.kill(scheduler, "it was replaced");
@@ -86,7 +86,7 @@ function hasEnded({ people, witness, scenario }: Arena): boolean {
   return true;
 }
 
-/** What is left when everything has ended: nothing that runs, and rows that say what the history says. */
+/** The state after everything has ended: nothing runs, and the rows say what the history says. */
 async function inspect({ witness, machine, medium }: Arena): Promise<void> {
   for (const name of machine.living) witness.violate(`${name} still runs, and everything has ended`);
   await medium.look(async (store) => {
@@ -104,7 +104,7 @@ async function inspect({ witness, machine, medium }: Arena): Promise<void> {
   });
 }
 
-/** What is left where the power took what was answered last. */
+/** The files after a power cut that may have taken answered commits. */
 async function inspectRemains({ witness, medium }: Arena): Promise<void> {
   for (const law of await medium.remains()) witness.violate(law);
 }

@@ -1,6 +1,6 @@
 /**
- * Sees everything that is written and everything that is answered, and holds them against each other and against the laws. It is the
- * only part of the simulation that may say that something is wrong with the program.
+ * Sees everything that is written and every answer, and checks them against each other and against the laws. It is the
+ * only part of the simulation that may say that the program is wrong.
  */
 
 import { UserError } from "../../domain/errors.ts";
@@ -21,20 +21,20 @@ import type { SimulatedScheduler } from "./scheduler.ts";
 
 export interface WitnessDeps {
   readonly trace: (line: string) => void;
-  /** Whether the scheduler of this epoch may just have forgiven those it could not hear. */
+  /** Whether the scheduler of this epoch may just have given sessions a new span, since it could not hear them. */
   readonly forgives: (epoch: number) => boolean;
-  /** The time as it truly is. */
+  /** The true time. */
   readonly now: () => Instant;
 }
 
-/** What became of a claim, by the word of the ledger. */
+/** How a claim ended, in the words of the ledger. */
 const END_WORDS: Readonly<Record<"complete" | "fail" | "release", ReadonlySet<string>>> = {
   complete: new Set(["verifying", "succeeded", "cancelled"]),
   fail: new Set(["failed", "retried", "parked", "cancelled", "expired"]),
   release: new Set(["released", "cancelled"]),
 };
 
-/** So many batches may be written before somebody hears of the first: while that is told, the next ones are at the store. */
+/** How many batches may be written before the first is acknowledged: while that happens, the next ones are at the store. */
 const BATCHES_OUT = UNWRITTEN_MAX + 1;
 
 export class Witness {
@@ -42,25 +42,25 @@ export class Witness {
   readonly #deps: WitnessDeps;
   readonly #plans = new Map<RunNo, SubmittedPlan>();
   readonly #runs = new Map<RunId, RunNo>();
-  /** How many batches were written, and with which of them each session left last. */
+  /** How many batches were written, and in which of them each session last left. */
   #batches = 0;
   readonly #leftIn = new Map<string, number>();
-  /** Who was given each claim, and how it ended. */
+  /** Which worker was given each claim, and how the claim ended. */
   readonly #claims = new Map<string, { readonly worker: string; end: string | undefined }>();
   readonly #begun = new Set<string>();
-  /** Of each task, what was a success on this machine. */
+  /** For each task, its attempts that were a success on this machine. */
   readonly #successes = new Map<SeenTask, string[]>();
   readonly #grants = new Map<string, string>();
   readonly #accepted = new Set<string>();
   readonly #asked = new Set<string>();
-  /** Of whoever wrote last. */
+  /** The epoch of the last writer. */
   #epoch = 0;
   readonly violations: string[] = [];
-  /** How long tasks waited until they were given out. */
+  /** How long each task waited until it was given out. */
   readonly waits: number[] = [];
   events = 0;
   claims = 0;
-  /** When anything last happened to a task. */
+  /** When a task last changed. */
   movedAt: Instant = 0 as Instant;
 
   constructor(deps: WitnessDeps) {
@@ -82,7 +82,7 @@ export class Witness {
     return no === undefined ? undefined : this.checker.runs.get(no);
   }
 
-  /** The store has it. */
+  /** The store has the batch. */
   written(batch: Batch): void {
     for (const { run, manifest, specs } of batch.submitted) {
       if (this.#runs.has(manifest.id)) this.violate(`${manifest.id} was submitted twice`);
@@ -106,8 +106,8 @@ export class Witness {
   }
 
   /**
-   * One that does not know yet that it was replaced may say so of somebody it knew, which tells nobody anything new. And who was let in, or
-   * let in again, while the disk took longer than a session has may be gone by the time it hears of it.
+   * A scheduler that does not know yet that it was replaced may still say so of a session it knew, which changes nothing. And a session that was
+   * let in, or let in again, while the disk took longer than the session's span may be gone before it is told.
    */
   joined({ id }: SessionProfile, epoch: number): void {
     const left = this.#leftIn.get(id);
@@ -116,7 +116,7 @@ export class Witness {
       this.violate(`session ${id} was let in, and is not in the ledger`);
   }
 
-  /** No claim is begun twice, and none that is not in the ledger. */
+  /** No claim is begun twice, and no claim is begun that is not in the ledger. */
   begun(attempt: Begun, isStray: boolean): void {
     if (attempt.verification !== undefined) return this.#verified(attempt, isStray);
     const name = claimName(attempt);
@@ -129,7 +129,7 @@ export class Witness {
     if (done !== undefined) this.violate(`${name} was begun, and ${done} has done it already`);
   }
 
-  /** An acceptance command runs only where the ledger says that the work is done, and each run of it once. */
+  /** An acceptance command runs only where the ledger says that the work is done, and each run of it happens once. */
   #verified(attempt: Begun, isStray: boolean): void {
     const name = `${claimName(attempt)}/v${attempt.verification}`;
     if (this.#begun.has(name)) this.violate(`${name} was begun twice`);
@@ -139,16 +139,16 @@ export class Witness {
     if (!isStray && !isSo) this.violate(`${name} was begun, and the ledger says that it is ${found?.state}`);
   }
 
-  /** The scheduler that claimed it hears of that, sooner or later. */
+  /** The scheduler that claimed the task hears of the success, sooner or later. */
   succeeded(attempt: Begun): void {
     const found = this.#taskOf(attempt);
-    // What is to be verified may have to be done again.
+    // Work with an acceptance command may have to be done again.
     const isDone = found?.spec.verify === undefined || attempt.verification !== undefined;
     if (found !== undefined && isDone)
       this.#successes.set(found, [...(this.#successes.get(found) ?? []), claimName(attempt)]);
   }
 
-  /** What had succeeded, and nobody had heard of yet, nobody will hear of: it is done again. */
+  /** A success that no scheduler had heard of is lost with the machine: the work is done again. */
   restarted(): void {
     this.#successes.clear();
   }
@@ -186,8 +186,8 @@ export class Witness {
       return;
     }
     const { held } = heard;
-    if (held === undefined) return this.violate(`${word.kind} of ${name} was accepted, and nobody holds it`);
-    // One that does not know yet that it was replaced can say what it knew, as long as that changes nothing.
+    if (held === undefined) return this.violate(`${word.kind} of ${name} was accepted, and no worker holds it`);
+    // A scheduler that does not know yet that it was replaced may answer from what it knew, as long as that changes nothing.
     if (when.epoch !== this.#epoch) return;
     if (when.wasStopping && held.stopping === undefined && end === undefined)
       this.violate(`the holder of ${name} was not told to stop`);
@@ -198,7 +198,7 @@ export class Witness {
     }
   }
 
-  /** Whoever reports under the current claim before its deadline is over is heard. */
+  /** A holder that reports under the current claim before its deadline must be heard. */
   refused(
     grant: Omit<Grant, "ttl">,
     { epoch, clock }: Pick<SimulatedScheduler, "epoch" | "clock">,
@@ -214,7 +214,7 @@ export class Witness {
     }
   }
 
-  /** Something that was asked for under a name of its own was acknowledged. */
+  /** A request under a name of its own was acknowledged. */
   done(by: string): void {
     if (!this.#asked.has(by)) this.violate(`what ${by} asked for was acknowledged, and is not in the ledger`);
   }
@@ -264,7 +264,7 @@ export class Witness {
   }
 }
 
-/** What ends a worker's hold on its claim. */
+/** The events that end a worker's hold on its claim. */
 const ENDS: ReadonlySet<string> = new Set([
   "verifying",
   "succeeded",
@@ -276,7 +276,7 @@ const ENDS: ReadonlySet<string> = new Set([
   "cancelled",
 ]);
 
-/** What an executor is asked to begin. */
+/** An attempt that an executor is asked to begin. */
 type Begun = Pick<Grant, "run" | "task" | "fence"> & { readonly verification?: number };
 
 const claimName = ({ run, task, fence }: Pick<Grant, "run" | "task" | "fence">): string => `${run}/${task}/${fence}`;

@@ -1,4 +1,4 @@
-/** Each law of a history, broken once: whoever checks must say so. */
+/** Each law of a history, broken once: the checker must say so. */
 import { describe, expect, test } from "vitest";
 import { task } from "../../../test/rig/builders.ts";
 import { type SpecSketch, Story } from "../../../test/rig/story.ts";
@@ -11,7 +11,7 @@ import { openMemoryStore } from "../../store/memory/store.ts";
 import { HistoryChecker, type HistoryFacts } from "./checker.ts";
 import { brokenLaws } from "./offline.ts";
 
-/** What is wrong with the story, told with whatever was done to its events. */
+/** What the checker says about the story after its events were changed. */
 function broken(
   story: Story,
   change: (events: Event[]) => Event[] = (events) => events,
@@ -25,7 +25,7 @@ function broken(
 }
 
 const plan = (tasks: Record<string, SpecSketch>, manifest: Partial<RunManifest> = {}) => new Story(tasks, manifest);
-/** The last event of this kind, a second time, where it fits in by its numbers. */
+/** Repeats the last event of this kind, where its numbers fit. */
 const again = (kind: Event["kind"]) => (events: Event[]) => {
   const last = events.at(-1) as Event;
   const found = events.findLast((event) => event.kind === kind) as Event & { version: number };
@@ -119,7 +119,7 @@ describe("a checker notices", () => {
     expect(broken(early)[0]).toContain("given up after 1 of 3 tries");
   });
 
-  test("that somebody backs off for longer than it may, unless the one who was timed out may still be at work", () => {
+  test("that a task backs off for longer than it may, unless the session that was timed out may still be at work", () => {
     const retry = { ...task("x").retry, attempts: 3, max: seconds(2) };
     const retried = (pool: string, notBefore: number, outcome: Outcome): Story => {
       const story = plan({ a: { retry, ...(pool !== "local" && { pool }) } }).start(
@@ -168,7 +168,7 @@ describe("a checker notices", () => {
     expect(broken(story.claim("a", "local/1"))[0]).toContain("it is kept for s1, and goes to local/1");
   });
 
-  test("that somebody is said to wait who does not", () => {
+  test("that a task is said to wait which does not", () => {
     const wait = { reason: "capacity", workers: 1, idle: 0 } as const;
     const running = plan({ a: {} }).start("a").of("a", { kind: "waiting", wait });
     expect(broken(running)[0]).toContain("it is said to wait for capacity while it is running");
@@ -211,7 +211,7 @@ test("a store in which nothing was kept breaks no law", async () => {
   expect(await brokenLaws(openMemoryStore())).toEqual([]);
 });
 
-/** The events with their numbers as if nothing had been left out. */
+/** The events renumbered as if nothing had been left out. */
 function renumbered(events: readonly Event[]): Event[] {
   const versions = new Map<number, number>();
   return events.map((event, at) => {

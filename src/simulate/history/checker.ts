@@ -1,6 +1,6 @@
 /**
- * The laws of a history, from its events and plans alone: each broken one is a sentence. It shares nothing with the reducer or the
- * dispatcher, so that what they have in common is not believed twice.
+ * The laws of a history, from its events and plans alone: each broken law is a sentence. The checker shares no code with the reducer or
+ * the dispatcher, so that a common mistake would not hide itself.
  */
 import {
   type Event,
@@ -33,15 +33,15 @@ import {
 import { Shared } from "./shared.ts";
 
 export interface HistoryFacts {
-  /** The plan of a run, when it is first spoken of. */
+  /** The plan of a run, at the first event of the run. */
   readonly planOf: (run: RunNo) => SubmittedPlan | undefined;
-  /** What the machine has; nothing of it is checked when absent. */
+  /** What the machine has; without it amounts are not checked. */
   readonly capacity?: Amounts;
-  /** Tasks, as `run/task` in numbers, that a person changed, where the plan is known only as it is now. */
+  /** Tasks, as `run/task` in numbers, that a person edited, where the plan is known only in its present form. */
   readonly blurred?: ReadonlySet<string>;
-  /** Positions of events that were forgotten with the runs they were of. */
+  /** Positions of events that were forgotten with their runs. */
   readonly forgotten?: readonly Range[];
-  /** Renewals are among the events, so that deadlines are known. */
+  /** Whether renewals are among the events, so that deadlines are known. */
   readonly seesRenewals?: boolean;
 }
 
@@ -58,7 +58,7 @@ export class HistoryChecker {
   readonly #keyLaws = new KeyLaws(this.runs);
   readonly #skips: Skips;
   #seq = 0;
-  /** Everybody who holds something from outside may have been given a whole span: the scheduler is new, or had slept. */
+  /** Every session may have been given a whole new span: the scheduler is new, or had slept. */
   forgives = false;
 
   constructor(facts: HistoryFacts) {
@@ -85,12 +85,12 @@ export class HistoryChecker {
     else this.#addRun(run, event);
   }
 
-  /** The task as it is by now. */
+  /** The task in its present state. */
   task(run: RunNo, no: number): SeenTask | undefined {
     return this.runs.get(run)?.tasks[no];
   }
 
-  /** Everything that has not come to an end. */
+  /** Every task that has not ended. */
   *unfinished(): Iterable<SeenTask> {
     for (const run of this.runs.values()) for (const task of run.tasks) if (!isEnded(task)) yield task;
   }
@@ -102,7 +102,7 @@ export class HistoryChecker {
   #submit(no: RunNo, event: Event): void {
     const plan = this.#facts.planOf(no);
     if (this.runs.has(no)) return this.#break(event, `run ${no} is submitted a second time`);
-    if (plan === undefined) return this.#break(event, `nobody knows the plan of run ${no}`);
+    if (plan === undefined) return this.#break(event, `the plan of run ${no} is not known`);
     this.runs.set(no, seenRun(no, plan, this.#facts.blurred ?? NOT_BLURRED));
   }
 
@@ -177,7 +177,7 @@ export class HistoryChecker {
     this.#follow(task, event, say);
   }
 
-  /** The same name for a claim gives the same grant, and so never a second one. */
+  /** The same key for a claim gives the same grant, and so never a second one. */
   #checkKey({ key, worker }: TaskEvent & { readonly kind: "claimed" }, say: (law: string) => void): void {
     if (key === undefined) return;
     const name = `${worker} ${key}`;
@@ -282,7 +282,7 @@ export class HistoryChecker {
     { deadline, at, attempt }: TaskEvent & { readonly kind: "lease_renewed" },
     say: (law: string) => void,
   ): void {
-    if (!isHeld(task)) say(`nobody has it: it is ${task.state}`);
+    if (!isHeld(task)) say(`no worker has it: it is ${task.state}`);
     if (attempt !== task.attempt) say(`claim ${attempt} is renewed, and claim ${task.attempt} has it`);
     const isLate = task.deadline !== undefined && at > task.deadline;
     if (isLate && !this.forgives && isOfSession(task)) {

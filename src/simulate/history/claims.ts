@@ -1,4 +1,4 @@
-/** What must be so when a task is given out. */
+/** What must hold when a task is given out. */
 
 import type { TaskClaimed } from "../../domain/event.ts";
 import type { WorkerId } from "../../domain/ids.ts";
@@ -16,7 +16,7 @@ export interface SeenSession {
   state: SessionState;
 }
 
-/** Everything beside the task itself that says whether it may be given out. */
+/** Everything beside the task itself that decides whether it may be given out. */
 export interface Surroundings {
   readonly shared: Shared;
   readonly sessions: ReadonlyMap<WorkerId, SeenSession>;
@@ -29,7 +29,7 @@ export function checkClaim(task: SeenTask, event: TaskClaimed, around: Surroundi
   if (task.state === "parked") say("it is parked");
   if (task.cancelAsked || task.run.cancelling) say("it was asked to be cancelled");
   if (task.expiries >= EXPIRIES_MAX) say(`it lost ${task.expiries} leases in a row and was not parked`);
-  // By a clock that was set back meanwhile nobody can say how long it has waited.
+  // With a clock that was set back meanwhile it is unknown how long the task has waited.
   if (event.at >= task.backAt && event.at < task.notBefore)
     say(`it backs off for another ${task.notBefore - event.at} ms`);
   if (task.spec.gate !== undefined && !task.approved) say("its gate is closed");
@@ -38,7 +38,7 @@ export function checkClaim(task: SeenTask, event: TaskClaimed, around: Surroundi
   checkWorker(task, event, around, say);
 }
 
-/** Nothing but a person holds it back. */
+/** Only a person can move it. */
 export function awaitsPerson(task: SeenTask): boolean {
   if (task.state === "parked") return true;
   if (task.state !== "waiting" || task.spec.gate === undefined || task.approved) return false;

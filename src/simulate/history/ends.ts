@@ -1,4 +1,4 @@
-/** What must be so when a claim ends, in whatever way. */
+/** What must hold when a claim ends, in whatever way. */
 import type { TaskEvent } from "../../domain/event.ts";
 import { EXPIRIES_MAX } from "../../domain/lease.ts";
 import { isTaken, type Outcome } from "../../domain/outcome.ts";
@@ -6,7 +6,7 @@ import { isEnded, isHeld, isOfSession, type SeenTask } from "./seen.ts";
 
 type Say = (law: string) => void;
 
-/** Kinds of ends that count against the budget. Said here again, so that the table it stands in can be wrong. */
+/** Outcomes that count against the budget. Repeated here, so that a mistake in the program's own table is found. */
 const COSTLY: ReadonlySet<Outcome["kind"]> = new Set<Outcome["kind"]>([
   "exit",
   "signal",
@@ -14,10 +14,10 @@ const COSTLY: ReadonlySet<Outcome["kind"]> = new Set<Outcome["kind"]>([
   "verify",
   "refused",
 ]);
-/** Kinds that come back for as long as it takes. */
+/** Outcomes that are retried without limit. */
 const FREE: ReadonlySet<Outcome["kind"]> = new Set<Outcome["kind"]>(["shutdown", "rate-limit"]);
 
-/** Says what is wrong with the end of a claim. Called before the task is changed by it. */
+/** Says what is wrong with the end of a claim. Called before the event changes the task. */
 export function checkEnd(task: SeenTask, event: TaskEvent, say: Say): void {
   switch (event.kind) {
     case "succeeded":
@@ -62,19 +62,19 @@ export function checkEnd(task: SeenTask, event: TaskEvent, say: Say): void {
 }
 
 function mustBeHeld(task: SeenTask, event: TaskEvent, say: Say): void {
-  if (!isHeld(task)) say(`nobody had it: it was ${task.state}`);
+  if (!isHeld(task)) say(`no worker had it: it was ${task.state}`);
   if (event.attempt !== task.attempt) say(`claim ${event.attempt} is not the current one, which is ${task.attempt}`);
 }
 
-/** What was asked to be cancelled ends cancelled; it never comes back. */
+/** A task that a person asked to cancel ends cancelled, and never comes back. */
 function notForgotten(task: SeenTask, { kind }: TaskEvent, say: Say): void {
   if (task.cancelAsked) say(`it was asked to be cancelled, and is ${kind}`);
 }
 
-/** A session's word counts up to and including its deadline. */
+/** A session's report counts up to and including its deadline. */
 function inTime(task: SeenTask, { at, kind }: TaskEvent & { outcome: Outcome }, say: Say): void {
   if (!isOfSession(task) || task.deadline === undefined || at <= task.deadline) return;
-  // A time-out is the scheduler's own finding, and needs no word of the holder.
+  // A time-out is found by the scheduler, without a report of the holder.
   say(`it ${kind} ${at - task.deadline} ms after the lease had run out`);
 }
 
@@ -84,7 +84,7 @@ function checkExpiry(task: SeenTask, at: number, outcome: Outcome | undefined, s
   if (at <= task.deadline) say(`it expired ${task.deadline - at} ms before its deadline was over`);
 }
 
-/** Until when the session that was timed out may be at work: nobody else gets the task before that. Not known without its renewals. */
+/** Until when the session that was timed out may still work: no other session gets the task before that. Not known without its renewals. */
 const stillAtWork = (task: SeenTask, { kind }: Outcome): number =>
   kind !== "timeout" || !isOfSession(task) ? 0 : (task.deadline ?? Number.POSITIVE_INFINITY);
 

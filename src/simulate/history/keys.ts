@@ -1,4 +1,4 @@
-/** What must be so of idempotency keys: a key is done once, nobody works on what is done, and never two at once on what is not. */
+/** What must hold for idempotency keys: a key is done once, no worker works on a key that is done, and never two on a key that is not. */
 import { isTaken, type Outcome, type TaskRef } from "../../domain/outcome.ts";
 import type { RunNo } from "../../domain/run.ts";
 import { isHeld, nameOf, type SeenRun, type SeenTask } from "./seen.ts";
@@ -23,7 +23,7 @@ export class KeyLaws {
     this.#begun.set(key, task);
   }
 
-  /** Called before the task is changed by it. */
+  /** Called before the event changes the task. */
   succeed(task: SeenTask, outcome: Outcome, say: Say): void {
     const key = task.spec.idempotencyKey;
     if (isTaken(outcome)) return this.#take(task, outcome.takenFrom, say);
@@ -41,7 +41,7 @@ export class KeyLaws {
     if (key === undefined) say("it takes a result and has no key");
     const isThere = [...this.#runs.values()].some(({ manifest }) => manifest.id === from.run);
     if (done === undefined && isThere) say(`it takes the result of ${from.task}, which has not done it`);
-    // Whose run was forgotten is not seen here any more.
+    // A run that was forgotten is not seen here any more.
     else if (done !== undefined && isThere && nameOf(done) !== `${from.run}/${from.task}`)
       say(`it takes the result of ${from.task}, where ${nameOf(done)} has done it`);
   }

@@ -1,4 +1,4 @@
-/** The laws of the history that a store has kept, whoever wrote it. */
+/** The laws of the history that a store has kept, whichever program wrote it. */
 import type { RunNo } from "../../domain/run.ts";
 import type { Amounts } from "../../domain/spec.ts";
 import type { Store } from "../../store/store.ts";
@@ -10,7 +10,7 @@ const PAGE = 10_000;
 /** A history that breaks more laws than this is broken as a whole. */
 const BROKEN_MAX = 100;
 
-/** Every law that was broken, as a sentence; `capacity` is what the machine had, where that is known. */
+/** Every broken law, as a sentence; `capacity` is what the machine had, where that is known. */
 export async function brokenLaws(
   store: Pick<Store, "runs" | "load" | "events" | "forgotten">,
   capacity: Amounts = {},

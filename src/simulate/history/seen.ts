@@ -1,4 +1,4 @@
-/** What a history has shown so far: every task, as its events alone say it is. Written here a second time, and not by the reducer. */
+/** What a history has shown so far: every task as its events describe it. A second implementation, without the reducer. */
 import type { TaskNo } from "../../domain/graph.ts";
 import type { WorkerId } from "../../domain/ids.ts";
 import type { RunManifest, RunNo } from "../../domain/run.ts";
@@ -22,22 +22,22 @@ export interface SeenTask {
   readonly no: TaskNo;
   readonly run: SeenRun;
   spec: TaskSpec;
-  /** A person changes it in the course of this history, and how it was before is not known. */
+  /** A person edited it during this history, and its earlier form is not known. */
   readonly isBlurred: boolean;
   state: SeenState;
   version: number;
-  /** Claims so far, which is the fence of the last one. */
+  /** Claims so far: the fence of the last one. */
   attempt: number;
   failures: number;
   expiries: number;
   approved: boolean;
   notBefore: Instant;
-  /** When it came back. */
+  /** When it came back from its last attempt. */
   backAt: Instant;
   cancelAsked: boolean;
   stopping: boolean;
   worker: WorkerId | undefined;
-  /** As far as renewals are told; unknown otherwise. */
+  /** Known only where renewals are among the events. */
   deadline: Instant | undefined;
   offer: { readonly session: WorkerId; readonly until: Instant } | undefined;
   /** What it took when it was claimed. */
@@ -49,23 +49,23 @@ export interface SeenRun {
   readonly manifest: RunManifest;
   readonly tasks: SeenTask[];
   readonly byId: ReadonlyMap<string, SeenTask>;
-  /** Who waits for each task, in whatever way. */
+  /** Which tasks wait for each task, in whatever way. */
   readonly dependents: ReadonlyMap<SeenTask, readonly SeenTask[]>;
   state: "active" | "stalled" | "finished";
   cancelling: boolean;
 }
 
-/** The clock was set back: whoever backs off does so for as long as was said, from now on. */
+/** The clock was set back: a task that backs off does so for its whole span again, from now on. */
 export function countFromNow(task: SeenTask, now: Instant): void {
   if (task.backAt <= now) return;
   task.notBefore = later(now, between(task.backAt, task.notBefore));
   task.backAt = now;
 }
 
-/** A worker is at it. */
+/** A worker works on it. */
 export const isWorking = ({ state }: SeenTask): boolean => state === "claimed" || state === "running";
 export const isHeld = (task: SeenTask): boolean => isWorking(task) || task.state === "verifying";
-/** Whether a session holds it, which is only ever late: a worker of the scheduler may be known to be gone. */
+/** Whether a session holds it. A session is only ever late; a worker of the scheduler may be known to be gone. */
 export const isOfSession = ({ state, spec }: SeenTask): boolean => state !== "verifying" && poolOf(spec) !== LOCAL_POOL;
 const ENDS: ReadonlySet<SeenState> = new Set<SeenState>(["succeeded", "failed", "cancelled", "skipped"]);
 export const isEnded = ({ state }: SeenTask): boolean => ENDS.has(state);

@@ -1,4 +1,4 @@
-/** What tasks share while they are out: workers, amounts, rates and files. Each law says what is wrong, if anything is. */
+/** What held tasks share: workers, amounts, rates and files. Each law says what is wrong, if anything is. */
 import { join } from "node:path/posix";
 import type { WorkerId } from "../../domain/ids.ts";
 import { overlaps } from "../../domain/paths.ts";
@@ -14,11 +14,11 @@ interface Bucket {
   at: number;
 }
 
-/** Rates are kept in fractions of a unit. */
+/** Rates are counted in fractions of a unit. */
 const ROUNDING = 1e-6;
 
 export class Shared {
-  /** What the machine has that does the local tasks. */
+  /** What the machine for the local tasks has. */
   readonly #capacity: Amounts;
   readonly #local = new Map<string, number>();
   readonly #own = new Map<string, number>();
@@ -26,7 +26,7 @@ export class Shared {
   readonly #load = new Map<WorkerId, number>();
   readonly #files = new Set<SeenTask>();
   #last = 0;
-  /** Clocks were set back between two schedulers: how much a rate has filled up since then, nobody can say. */
+  /** Clocks were set back between two schedulers: how much a rate has filled up since then is unknown. */
   #isTimeless = false;
 
   constructor(capacity: Amounts) {
@@ -37,7 +37,7 @@ export class Shared {
     return this.#load.get(worker) ?? 0;
   }
 
-  /** To be told the time of everything that happens. */
+  /** To be told the time of every event. */
   hear(at: Instant): void {
     this.#isTimeless ||= at < this.#last;
     this.#last = at;
@@ -55,7 +55,7 @@ export class Shared {
     this.#files.add(task);
   }
 
-  /** The work is done: its worker and amounts are free, its files stay. */
+  /** The work is done: its worker and amounts are free, its files stay locked. */
   giveBack(task: SeenTask): void {
     const { taken, worker } = task;
     if (worker !== undefined) this.#load.set(worker, this.loadOf(worker) - 1);
@@ -87,7 +87,7 @@ export class Shared {
     }
   }
 
-  /** A bucket that is full when the plan is submitted, and fills up as time goes on. Time that goes back fills nothing. */
+  /** A bucket that is full when the plan is submitted, and fills up with time. Time that goes back fills nothing. */
   #draw(task: SeenTask, name: string, rate: Rate, amount: number, at: Instant, say: Say): void {
     const key = `${task.run.no}:${name}`;
     const bucket = this.#buckets.get(key) ?? { level: rate.amount, at: task.run.manifest.submittedAt };
