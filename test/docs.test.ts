@@ -31,3 +31,32 @@ describe("the glossary", () => {
     expect(words).toContain(PRIORITIES.join(", "));
   });
 });
+
+describe("the walk of one task", () => {
+  const architecture = read("ARCHITECTURE.md");
+  const [, section = ""] = architecture.split(/^## The walk of one task$/m);
+  const lines = (section.split(/^## /m)[0] ?? "").split(/^- /m).slice(1);
+  const hops = lines.map((line) =>
+    [...line.matchAll(/`([\w/-]+\.ts):(#?\w+)`/g)].map(([, file = "", name = ""]) => ({ file, name })),
+  );
+  const source = (file: string): string => read(`src/${file}`);
+
+  test.each(hops.flat())("goes through $name of $file", ({ file, name }) => {
+    expect(source(file)).toMatch(new RegExp(`^[\\w\\s*]*(?<![\\w#])${name}(?:<.*>)?(?:\\(| = |: )`, "m"));
+  });
+
+  test("leads from each function to the next", () => {
+    const lost = hops.flatMap((line) =>
+      line.slice(1).filter(({ name }, at) => {
+        const called = new RegExp(`(?<![\\w#])${name}\\b`);
+        return !line.slice(0, at + 1).some(({ file }) => called.test(source(file)));
+      }),
+    );
+    expect(lost).toEqual([]);
+  });
+
+  test("is shorter than fifty functions from the plan file to the process", () => {
+    const act = lines.findIndex((line) => line.startsWith("**act**"));
+    expect(hops.slice(0, act + 1).flat().length).toBeLessThan(50);
+  });
+});
