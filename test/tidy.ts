@@ -144,10 +144,8 @@ const NO_ACTOR_LEFT: Readonly<Record<string, number>> = {
   "src/cli": 45,
   "src/engine": 154,
   "src/execute": 99,
-  "src/http": 51,
   "src/mcp": 33,
   "src/views": 38,
-  "src/wire": 31,
   test: 62,
 };
 

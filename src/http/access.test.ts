@@ -9,7 +9,7 @@ import { allows, SCOPES, type Scope } from "../wire/scope.ts";
 import type { Mount } from "./mount.ts";
 
 const lease = { run: "r1", task: "build", fence: 1, token: "t" };
-/** A request that each route takes, where it needs one. */
+/** A valid request for each route that needs one. */
 const GOOD: Partial<Record<RouteName, object>> = {
   submit: { text: "tasks: {}", file: "plan.yaml", directory: "/w" },
   claim: { session: "s1" },
@@ -24,14 +24,14 @@ const GOOD: Partial<Record<RouteName, object>> = {
 };
 const routes = (Object.entries(ROUTES) as [RouteName, Route][]).map(([name, route]) => ({ name, ...route }));
 
-/** The right way to ask for a route. A stream is left out of it: it does not end. */
+/** The right request for a route. A stream is left out: it does not end. */
 const asking = (name: RouteName): Sent => {
   const { method, path } = ROUTES[name];
   const filled = path.replace("{token}", "none").replace(/\{\w+\}/g, "x1");
   return { method, path: filled, ...(method === "POST" && { body: JSON.stringify(GOOD[name] ?? {}) }) };
 };
 
-/** What is asked of the service; issuing and revoking are not asked of it, so the tokens are looked at too. */
+/** What the service was asked, and the tokens: issuing and revoking do not reach the service. */
 const effects = async (rig: Awaited<ReturnType<typeof httpRig>>): Promise<object> => {
   const asked = [...rig.asked];
   const { body } = await rig.send({ path: "/v1/tokens" });
@@ -45,7 +45,7 @@ async function issue(rig: HttpRig, scope: Scope, expiresMs?: number): Promise<st
 }
 
 describe("over TCP", () => {
-  test("no route answers without a token, or with one that is wrong, made up, expired or revoked", async () => {
+  test("no route answers without a token, or with a token that is wrong, made up, expired or revoked", async () => {
     await using rig = await httpRig();
     const expired = await issue(rig, "admin", 1_000);
     const revoked = await issue(rig, "admin");
@@ -72,7 +72,7 @@ describe("over TCP", () => {
     for (const { name, scope: needs, stream } of routes) {
       const before = await effects(rig);
       const allowed = allows(scope, needs);
-      // A stream does not end by itself; that it is refused can be seen without one.
+      // A stream does not end by itself; its refusal can be seen without reading it.
       if (allowed && stream === "wakes") continue;
       const { status } = await rig.send({ ...asking(name), over: "tcp", token });
       const unknown = name === "revokeToken" ? 404 : 200;
@@ -119,7 +119,7 @@ describe("over TCP", () => {
   test("what is done is attributed to the token, whatever the caller says", async () => {
     await using rig = await httpRig();
     const token = await issue(rig, "work");
-    await rig.send({ ...asking("claim"), over: "tcp", token, headers: { "rota-by": "somebody" } });
+    await rig.send({ ...asking("claim"), over: "tcp", token, headers: { "rota-by": "another" } });
     expect(rig.asked.at(-1)?.given[1]).toMatchObject({ by: `work token (${token.split("_")[1]})` });
   });
 });
@@ -141,7 +141,7 @@ test("looking is for all who have a token, working for workers, and saying what 
   ]);
 });
 
-/** Requests that come from a web page, or through a name that somebody pointed at this machine. */
+/** Requests that come from a web page, or through a name that was pointed at this machine from outside. */
 const PAGES: readonly (readonly [string, Sent["headers"]])[] = [
   ["a foreign origin", { origin: "https://evil.example" }],
   ["the origin `null`", { origin: "null" }],
@@ -179,7 +179,7 @@ describe.each(["socket", "tcp"] as const)("over the %s, with every right", (over
     for (const { name, method } of routes) {
       if (method === "GET") continue;
       for (const type of types) {
-        // A DELETE without a body has no type; no page can send one unasked.
+        // A DELETE without a body has no type; no page can send one without asking first.
         if (method === "DELETE" && type === undefined) continue;
         const answer = await rig.send({ ...asking(name), over, token, headers: { "content-type": type } });
         expect([name, type, answer.status]).toEqual([name, type, 415]);

@@ -9,7 +9,7 @@ export interface Address {
 
 const PORT_MAX = 65_535;
 
-/** Reads `HOST:PORT`. Everything but this machine itself is refused: who submits a plan runs commands here. */
+/** Reads `HOST:PORT`. Every address but this machine's own is refused: a caller that submits a plan runs commands here. */
 export function parseAddress(text: string): Address {
   const at = text.lastIndexOf(":");
   const port = text.slice(at + 1);
@@ -25,7 +25,7 @@ export function parseAddress(text: string): Address {
   return { host, port: Number(port) };
 }
 
-/** The name is not looked up: whoever answers for names could say anything. */
+/** The name is not looked up: a name server could give any address. */
 function loopback(host: string): string | undefined {
   if (host === "localhost") return "127.0.0.1";
   if (host === "[::1]") return "::1";
@@ -36,7 +36,7 @@ const shown = (host: string): string => (host.includes(":") ? `[${host}]` : host
 
 export const urlOf = ({ host, port }: Address): string => `http://${shown(host)}:${port}`;
 
-/** What a request may call us, exactly. A name that was pointed at this machine by somebody else is none of them. */
+/** The names that a request may have in its `host` header. A name that was pointed at this machine from outside is not among them. */
 export function hostsOf({ host, port }: Address): ReadonlySet<string> {
   const names = [shown(host), "localhost"];
   return new Set([...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])]);

@@ -1,4 +1,4 @@
-/** Writes answers. No header lets another origin read them, and nothing keeps them. */
+/** Writes answers. No header lets another origin read them, and no cache keeps them. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { later, millis } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
@@ -7,9 +7,9 @@ import { refusalOf } from "./refusal.ts";
 
 const COMMON = ["content-type", "application/json", "cache-control", "no-store", "x-content-type-options", "nosniff"];
 
-/** Nothing is answered with "no content". */
+/** Without a value the answer is "no content". */
 export function sendJson(response: ServerResponse, value: unknown, closing: boolean): void {
-  // The peer may have gone while the answer was made.
+  // The peer may have gone while the answer was being made.
   if (response.headersSent || response.destroyed) return;
   if (closing) response.shouldKeepAlive = false;
   if (value === undefined) {
@@ -22,7 +22,7 @@ export function sendJson(response: ServerResponse, value: unknown, closing: bool
   response.end(text);
 }
 
-/** A body that was not read by then: small ones are read to their end, so that the connection can go on. */
+/** The largest unread body that is read to its end, so that the connection can be used again. */
 const UNREAD_MAX = 64 * 1024;
 
 export function sendRefusal(
@@ -53,7 +53,7 @@ function isSmall({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * A connection that is closed while its peer still sends takes the answer with it. So the answer is written whole, what comes is
+ * A connection that is closed while its peer still sends loses the answer. So the answer is written whole, incoming bytes are
  * thrown away for a moment, and then the connection ends.
  */
 function linger(request: IncomingMessage, response: ServerResponse, clock: Clock): void {

@@ -17,7 +17,7 @@ const look = (id: number) => ({ id, method: "GET", path: "/v1/daemon" });
 const codeOf = ({ body }: { readonly body?: unknown }): string => (body as { error: { code: string } }).error.code;
 
 describe("a channel", () => {
-  test("answers each call under its number, and one that waits keeps nobody waiting", async () => {
+  test("answers each call under its number, and a call that waits does not hold up the others", async () => {
     const { promise: given, resolve: give } = Promise.withResolvers<typeof GRANT>();
     await using rig = await httpRig({ claim: () => given });
     const lines = await mustOpenLines(rig);
@@ -65,8 +65,8 @@ describe("a channel", () => {
     await using rig = await httpRig();
     const lines = await mustOpenLines(rig, { headers: { "rota-by": "mo" } });
     await lines.ask(claim(1));
-    await lines.ask({ ...claim(2), by: "somebody – ✓" });
-    expect(rig.asked.map(({ given }) => (given[1] as { by: string }).by)).toEqual(["mo", "somebody – ✓"]);
+    await lines.ask({ ...claim(2), by: "another – ✓" });
+    expect(rig.asked.map(({ given }) => (given[1] as { by: string }).by)).toEqual(["mo", "another – ✓"]);
     expect(await lines.ask({ ...claim(3), by: "a\u0000b" })).toMatchObject({ status: 400 });
   });
 
@@ -93,7 +93,7 @@ describe("a channel", () => {
     expect(rig.faults).toEqual([]);
   });
 
-  test("tells nobody what was our own fault, but us", async () => {
+  test("tells no caller what was the daemon's own fault, but reports it inside", async () => {
     const fault = new Error("broken inside");
     await using rig = await httpRig({ info: () => Promise.reject(fault) });
     const lines = await mustOpenLines(rig);
@@ -170,7 +170,7 @@ describe("a channel", () => {
     await lines.answer(0);
     for (let no = 1; no <= 3; no++) {
       lines.socket.write(" ");
-      // Answered on another connection, by when this one has been heard.
+      // Answered on another connection: by then this one has been read.
       await rig.send({});
       await rig.clock.advance(20_000);
     }
@@ -188,7 +188,7 @@ describe("a channel", () => {
     expect(lines.heard.slice(1).map(codeOf)).toEqual(["REQUEST_SLOW"]);
   });
 
-  test("ends with the server: whoever waits is told, and then it closes", async () => {
+  test("ends with the server: waiting callers are told, and then it closes", async () => {
     await using rig = await httpRig({ claim: (_, caller) => untilGivenUp(caller) });
     const lines = await mustOpenLines(rig);
     lines.say(claim(1, { waitMs: 60_000 }));

@@ -1,6 +1,6 @@
 /**
- * The daemon's side of a channel: many calls over one connection (`src/wire/frames.ts`). Each call is let in, found, read and called
- * as a request would be; what a token may no longer do stops on an open channel too.
+ * The daemon's side of a channel: many calls over one connection (`src/wire/frames.ts`). Each call is authenticated, routed, read and called
+ * as a request would be; a token that was revoked or has expired stops working on an open channel too.
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
@@ -18,7 +18,7 @@ import { queryOf, readRequest } from "./input.ts";
 import { LINGER_MS } from "./limits.ts";
 import { isOurFault, refusalOf, writeRefusal } from "./refusal.ts";
 
-/** What has been asked, with nothing known of it yet. */
+/** A call before it has been read. */
 interface Asked {
   readonly id: number;
   readonly method?: unknown;
@@ -33,7 +33,7 @@ export const isChannel = ({ url, headers }: IncomingMessage): boolean =>
 
 /** Takes over a connection whose request asked for it. */
 export function openChannel(desk: Desk, door: Door, request: IncomingMessage, socket: Socket, head: Buffer): void {
-  // From here on the socket is ours alone: without a listener, a peer that resets it would end the program.
+  // From here on the socket is ours: without an error listener, a peer that resets it would end the process.
   socket.on("error", () => undefined);
   try {
     if (!isChannel(request)) throw new UserError("REQUEST_INVALID", "There is nothing to upgrade to");
@@ -57,7 +57,7 @@ export class Channel {
   readonly #request: Pick<IncomingMessage, "headers" | "socket">;
   readonly #socket: Socket;
   readonly #lines = new LineCutter(LINE_MAX);
-  /** What is underway, by number: how to give it up, where it waits for something. */
+  /** The calls in progress, by number, each with a way to give it up if it waits for something. */
   readonly #calls = new Map<number, (() => void) | undefined>();
   #slow: Timer | undefined;
   #ending = false;
@@ -71,7 +71,7 @@ export class Channel {
 
   open(head: Buffer): void {
     const socket = this.#socket;
-    // Whoever hangs up has no use for answers; by itself the server would keep its half of the connection open.
+    // A peer that hangs up does not read answers; without this the server would keep its half of the connection open.
     socket.once("end", () => {
       this.gone();
       socket.end();
@@ -84,7 +84,7 @@ export class Channel {
     if (head.length > 0) this.#take(head);
   }
 
-  /** Takes nothing more; the connection ends when everything has been answered. */
+  /** Takes no more calls; the connection ends when every call is answered. */
   end(): void {
     this.#ending = true;
     this.#slow?.cancel();
@@ -95,7 +95,7 @@ export class Channel {
     this.#socket.destroy();
   }
 
-  /** The peer is there no more: whoever waits on its behalf need not. */
+  /** The peer is gone: calls that wait on its behalf are given up. */
   gone(): void {
     this.#slow?.cancel();
     for (const giveUp of this.#calls.values()) giveUp?.();
@@ -103,7 +103,7 @@ export class Channel {
   }
 
   #take(chunk: Buffer): void {
-    // What still comes is read and thrown away, so that the end of it is noticed.
+    // Further bytes are read and thrown away, so that the end of the connection is noticed.
     if (this.#ending) return;
     const lines = this.#lines.push(chunk);
     if (lines.length > 0) this.#ended();
@@ -113,7 +113,7 @@ export class Channel {
     this.#breathe();
   }
 
-  /** A line that was begun has to end some time, however often a little more of it comes. */
+  /** An incomplete line must be completed in time, however often a little more of it arrives. */
   #watchSlow(): void {
     const { clock, limits } = this.#desk;
     if (!this.#lines.isOpen || this.#slow !== undefined || this.#ending || this.#socket.isPaused()) return;
@@ -126,11 +126,11 @@ export class Channel {
     this.#slow = undefined;
   }
 
-  /** Who asks without listening is not listened to. */
+  /** Reads no further calls from a peer that does not read its answers. */
   #breathe(): void {
     if (this.#ending) return;
     if (this.#socket.writableLength > this.#desk.limits.followBytes) {
-      // It is not the peer that is slow now.
+      // The line is not late now: the server itself has stopped reading.
       this.#ended();
       this.#socket.pause();
     } else if (this.#socket.isPaused()) {
@@ -200,7 +200,7 @@ export class Channel {
     }
   }
 
-  /** Whoever opened the channel, unless the call says otherwise and may. */
+  /** The caller that opened the channel, unless the call names another one and is allowed to. */
   #named(by: unknown): Pick<IncomingMessage, "headers" | "socket"> {
     if (by === undefined) return this.#request;
     if (typeof by !== "string") throw new UserError("REQUEST_INVALID", "Who calls is said by a name");
@@ -221,15 +221,15 @@ export class Channel {
     if (this.#ending && this.#calls.size === 0) this.#hangUp();
   }
 
-  /** What comes cannot be told apart any more: that is said, and then the connection ends. */
+  /** Calls on this connection cannot be told apart any more: the peer is told, and then the connection ends. */
   #breakOff(error: unknown): void {
     if (this.#ending) return;
     this.#ending = true;
     this.gone();
-    this.#refuse(NOBODY, error);
+    this.#refuse(NO_CALL, error);
   }
 
-  /** A peer that does not hang up in turn is hung up on. */
+  /** Closes the connection if the peer does not close it in time. */
   #hangUp(): void {
     const { clock } = this.#desk;
     if (this.#socket.writableEnded) return;
@@ -240,8 +240,8 @@ export class Channel {
   }
 }
 
-/** The number of an answer that is to nobody's call. */
-const NOBODY = -1;
+/** The number of an answer that belongs to no call. */
+const NO_CALL = -1;
 
 function readLine(line: Line): Asked {
   if ("tooLong" in line) throw tooLong();
@@ -262,7 +262,7 @@ function readLine(line: Line): Asked {
 const tooLong = (): UserError =>
   new UserError("REQUEST_TOO_LARGE", `The line has more than ${LINE_MAX} bytes: send it as a request of its own`);
 
-/** What does not end would keep its number for ever. */
+/** A stream has no end, so it would keep its number for ever. */
 function refuseStream({ stream }: Route, { follow }: Input): void {
   if (stream === "wakes" || (stream === "events" && follow === true))
     throw new UserError("REQUEST_INVALID", "A stream is asked for by a request of its own, not on a channel");

@@ -1,4 +1,4 @@
-/** Who is let in. Everything here is asked before a byte of the body is read, and on every method alike. */
+/** Which callers are let in. Everything here is checked before a byte of the body is read, for every method. */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
@@ -10,16 +10,16 @@ export interface Door {
   admit(request: Pick<IncomingMessage, "headers" | "socket">): Admission;
 }
 
-/** A caller over the socket that does not say what it is called. */
+/** A caller over the socket that does not give a name. */
 const NAMELESS = ownerAdmission();
 const NAME_MAX = 128;
 
-/** Whoever can open the socket owns the state directory, and may do what they like with it; they may also say who they are. */
+/** A caller that can open the socket is the owner of the state directory and may do everything; it may also give a name. */
 export function socketDoor(origins: ReadonlySet<string>): Door {
   return {
     admit({ headers }) {
       refusePages(headers, origins);
-      // A page reaches a socket only through a proxy, under a name of the public kind: those have a dot.
+      // A page reaches a socket only through a proxy, under a public name, and those contain a dot.
       if (headers.host?.includes(".") === true) throw refuseHost(headers.host);
       const by = headers["rota-by"];
       return typeof by === "string" ? ownerAdmission(nameOf(by)) : NAMELESS;
@@ -35,9 +35,9 @@ interface TcpDoor {
   readonly clock: Clock;
 }
 
-/** Coming from this machine proves nothing: only a token does, and who the caller is follows from it alone. */
+/** A connection from this machine proves nothing: only a token does, and the caller's name follows from it alone. */
 export function tcpDoor({ origins, hosts, tokens, lockout, clock }: TcpDoor): Door {
-  /** Connections that have shown a right token go on while strangers are locked out. */
+  /** Connections that have shown a right token go on during a lockout. */
   const trusted = new WeakSet<object>();
   return {
     admit({ headers, socket }) {
@@ -56,7 +56,7 @@ export function tcpDoor({ origins, hosts, tokens, lockout, clock }: TcpDoor): Do
   };
 }
 
-/** The browser says where a page comes from. Whoever says anything of the kind must be on the list. */
+/** A browser says which page a request comes from. A request that names a page must name one on the list. */
 function refusePages(headers: IncomingHttpHeaders, origins: ReadonlySet<string>): void {
   const { origin } = headers;
   if (origin !== undefined && !origins.has(origin)) {
@@ -83,7 +83,7 @@ function nameOf(written: string): string {
     const name = decodeURIComponent(written);
     if (name !== "" && name.length <= NAME_MAX && !/\p{Cc}/u.test(name)) return name;
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new UserError("REQUEST_INVALID", "The header `rota-by` must be a name of at most 128 characters");
 }

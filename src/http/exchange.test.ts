@@ -44,12 +44,7 @@ describe("a request", () => {
   });
 
   test.each([
-    [
-      "a key nobody knows",
-      "/v1/claims",
-      `{"session":"s1","sesion":1}`,
-      /"sesion" is not a field.*Did you mean "session"/,
-    ],
+    ["an unknown key", "/v1/claims", `{"session":"s1","sesion":1}`, /"sesion" is not a field.*Did you mean "session"/],
     ["the wrong kind of value", "/v1/claims", `{"session":1}`, /session must be text/],
     ["nothing where something is needed", "/v1/claims", `{}`, /lacks "session"/],
     ["a list", "/v1/claims", `[]`, /must be a map/],
@@ -68,7 +63,7 @@ describe("a request", () => {
 
   test.each([
     ["a key that stands twice", "/v1/events?after=1&after=2"],
-    ["a key nobody knows", "/v1/events?token=secret"],
+    ["an unknown key", "/v1/events?token=secret"],
     ["a number that is none", "/v1/events?after=one"],
     ["half a character in the path", "/v1/runs/%ff"],
     ["a path without an end", `/v1/runs/${"a".repeat(129)}`],
@@ -217,7 +212,7 @@ describe("a call that waits", () => {
     expect(rig.asked[0]?.given[1]).not.toHaveProperty("signal");
   });
 
-  test("is answered with nothing when the server closes, and so hangs nobody", async () => {
+  test("is answered with nothing when the server closes, so no caller hangs", async () => {
     const { promise: waiting, resolve: begun } = Promise.withResolvers<void>();
     await using rig = await httpRig({
       claim: (_, caller) => {
@@ -225,7 +220,7 @@ describe("a call that waits", () => {
         return untilGivenUp(caller);
       },
     });
-    // Over a connection that would be kept: nobody comes back to it, so it must not be waited for.
+    // Over a connection that would be kept: the peer does not come back to it, so the server must not wait for it.
     const socket = rig.raw();
     const answer = heard(socket);
     socket.write(requestText);

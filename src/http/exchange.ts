@@ -1,4 +1,4 @@
-/** One request and its answer: let in, found, read, called, answered. Written for the hot path: nothing waits that need not. */
+/** One request and its answer: authenticated, routed, read, called, answered. Written for the hot path: it awaits only what it has to. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { UserErrorCode } from "../domain/errors.ts";
 import { UserError } from "../domain/errors.ts";
@@ -21,20 +21,20 @@ export interface Desk {
   readonly backend: Backend;
   readonly router: Router;
   readonly waits: Waits;
-  /** The channels that are open: to be ended in good order, or at once. */
+  /** The open channels: they end in good order, or at once. */
   readonly channels: Set<{ end(): void; destroy(): void }>;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly onFault: (error: unknown) => void;
 }
 
-/** What some requests have in common. */
+/** Fields that some requests have in common. */
 export interface Input extends Readonly<Record<string, unknown>> {
   readonly waitMs?: number;
   readonly follow?: boolean;
 }
 
-/** `expects`: the peer sends the body only when it is told to. */
+/** `expects`: the peer sends the body only after it was told to. */
 export function handle(
   desk: Desk,
   door: Door,
@@ -65,7 +65,7 @@ function pathOf(url: string): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
-/** What is asked for, if there is such a thing and the caller may. */
+/** The route of the request, if it exists and the caller may use it. */
 export function lookUp(
   { router }: Desk,
   admission: Admission,
@@ -110,7 +110,7 @@ function answer(
   }
 }
 
-/** Whoever was told to stop waiting because the server closes may ask again; why the wait broke off does not concern them. */
+/** A caller whose wait ended because the server closes may ask again; it is not told the inner reason. */
 export const stopping = (error: unknown, { waits }: Desk, { signal }: Caller): unknown =>
   waits.closing && signal?.aborted === true && !(error instanceof UserError)
     ? new UserError("DAEMON_STOPPING", "The daemon is stopping")
@@ -140,7 +140,7 @@ function stream(
 
 type EventsInput = Parameters<typeof followEvents>[2];
 
-/** A listener that comes back says what it heard last. */
+/** A listener that comes back names the last event it has received. */
 function resumed(input: EventsInput, { headers }: IncomingMessage): EventsInput {
   const last = headers["last-event-id"];
   if (last === undefined || last === "") return input;

@@ -1,4 +1,4 @@
-/** What a request brings with it: the query of a GET, the body of a POST. Sizes are refused before they are stored. */
+/** What a request contains: the query of a GET, the body of a POST. Bodies that are too large are refused before they are stored. */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { UserError } from "../domain/errors.ts";
@@ -8,10 +8,10 @@ import type { Fields, ObjectSchema } from "../std/schema-maps.ts";
 import type { Route } from "../wire/route.ts";
 
 const NOTHING: Readonly<Record<string, never>> = Object.freeze({});
-/** More than this nobody reads in an answer. */
+/** A caller reads no more problems than this in an answer. */
 const SHOWN_MAX = 5;
 
-/** Reads a value by the route's schema. Everything that is wrong is said at once. */
+/** Reads a value by the route's schema. All problems are reported at once. */
 export function readRequest<T>(schema: Schema<T>, value: unknown): T {
   const problems = new Problems("the request");
   const read = schema.read(value, problems);
@@ -21,7 +21,7 @@ export function readRequest<T>(schema: Schema<T>, value: unknown): T {
   throw new UserError("REQUEST_INVALID", [...shown, ...(more > 0 ? [`And ${more} more.`] : [])].join(" "));
 }
 
-/** The values of a query are text; what they stand for follows from what the schema takes. */
+/** The values of a query are text; the schema says what they stand for. */
 export function queryOf(query: string, schema: ObjectSchema<Fields>): unknown {
   if (query === "") return NOTHING;
   const found = new Map<string, unknown>();
@@ -38,10 +38,10 @@ function meaning(text: string, field: Route["request"]["fields"][string] | undef
   return text;
 }
 
-/** Throws when the body cannot be taken, by what the headers say of it alone. */
+/** Throws when the headers alone show that the body cannot be accepted. */
 export function checkBody({ headers, method }: IncomingMessage, max: number): void {
   const type = headers["content-type"];
-  // A page may send other types without asking first; of this one the browser asks us, and hears nothing in its favour.
+  // A page may send other types without asking first; for JSON the browser asks the server first, and is refused.
   if ((method === "POST" || type !== undefined) && !isJson(type)) {
     throw new UserError("NOT_JSON", "The request is not JSON");
   }
@@ -74,7 +74,7 @@ export function takeBody(
   const take = (chunk: Buffer): void => {
     size += chunk.length;
     if (size <= max) return void chunks.push(chunk);
-    // Whatever still comes is thrown away by whoever refuses.
+    // The code that refuses the request throws away what still comes.
     chunks.length = 0;
     request.off("data", take).off("end", end);
     fail(tooLarge(max));

@@ -32,7 +32,7 @@ function flood(
       answer.resume();
       resolve({ status: answer.statusCode ?? 0, sent });
     });
-    // Once there is an answer, that the connection goes away is what was asked for.
+    // Once there is an answer, the end of the connection is expected.
     request.on("error", reject);
     write();
   });
@@ -154,7 +154,7 @@ describe("a peer that is slow on purpose", () => {
   });
 });
 
-test("time-outs are as short as they should be, where nobody says otherwise", () => {
+test("time-outs are as short as they should be, by default", () => {
   expect(LIMITS.headersMs).toBeLessThanOrEqual(10_000);
   expect(LIMITS.requestMs).toBeLessThanOrEqual(30_000);
 });

@@ -1,20 +1,20 @@
-/** How much of anything one peer may ask for. Each is met before memory is spent on it. */
+/** How much one peer may ask for. Each limit is checked before memory is spent. */
 export interface Limits {
-  /** Connections over the socket, and over TCP: each has its own, so that strangers cannot crowd out the sessions. */
+  /** Connections over the socket, and over TCP: each has its own limit, so that strangers cannot crowd out the sessions. */
   readonly socketConnections: number;
   readonly tcpConnections: number;
   /** How long the headers of a request may take, and the whole of it, in milliseconds. Answers may take longer. */
   readonly headersMs: number;
   readonly requestMs: number;
-  /** How long a connection may lie idle between two requests. */
+  /** How long a connection may be idle between two requests. */
   readonly idleMs: number;
-  /** How often the time limits are looked at. */
+  /** How often the time limits are checked. */
   readonly checkMs: number;
   /** The most a follower may be behind, in bytes not yet sent, before it is let go. */
   readonly followBytes: number;
-  /** How often a stream without news says that it lives. */
+  /** How often a stream without news sends a sign of life. */
   readonly keepAliveMs: number;
-  /** How long what is underway has to finish when the server closes. */
+  /** How long calls in progress may take to finish when the server closes. */
   readonly closeMs: number;
 }
 
@@ -30,9 +30,9 @@ export const LIMITS: Limits = {
   closeMs: 5_000,
 };
 
-/** The most of a body that is read: a plan may be large, anything else is small. */
+/** The largest body that is read: a plan may be large, all else is small. */
 export const SUBMIT_BYTES = 64 * 1024 * 1024;
 export const BODY_BYTES = 1024 * 1024;
-/** How long, and how much of, a body that was refused is still taken and thrown away, so that the refusal is heard. */
+/** For how long, and how many bytes of, a refused body are still read and thrown away, so that the peer gets the refusal. */
 export const LINGER_MS = 1_000;
 export const LINGER_BYTES = 64 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /**
- * Guessing tokens is slow. All callers over TCP are on this machine, so they are one peer: addresses cost nothing there, and whoever
- * could count each by itself would be outnumbered.
+ * Makes guessing tokens slow. All callers over TCP are on this machine, so they count as one peer: a caller there can use any number
+ * of addresses, and a count for each address would stop nothing.
  */
 import { UserError } from "../domain/errors.ts";
 import { type Instant, later, minutes } from "../domain/time.ts";
@@ -12,7 +12,7 @@ export class Lockout {
   #failures = 0;
   #ends: Instant | undefined;
 
-  /** Throws while there have been too many wrong tokens: not even the right one is looked at. */
+  /** Throws while there have been too many wrong tokens: even the right token is refused. */
   check(now: Instant): void {
     if (this.#ends !== undefined && now >= this.#ends) [this.#failures, this.#ends] = [0, undefined];
     if (this.#failures >= FAILURES_MAX)

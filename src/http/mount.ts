@@ -7,11 +7,11 @@ export interface Mount {
   /** The exact path, such as `/mcp`. */
   readonly path: string;
   readonly methods: readonly string[];
-  /** What a token must allow before `handle` is called at all. */
+  /** The scope that a token must have before `handle` is called at all. */
   readonly scope: Scope;
   /**
    * Called when host, origin, token and scope have been checked. `body` is the parsed JSON of a POST and absent otherwise; `allows`
-   * says whether the caller may do what needs that scope. The response is the mount's to end; what it throws is answered as an error.
+   * says whether the caller has a scope. `handle` ends the response; an error that it throws becomes the answer.
    */
   handle(exchange: {
     readonly request: IncomingMessage;

@@ -1,6 +1,6 @@
 /**
- * Whose a session is: every route of those who work, with every kind of caller, on what belongs to another token. The routes come from the
- * table, and what answers is the daemon's own service, so that none can be forgotten.
+ * Which token a session belongs to: every route for workers, with every kind of caller, on what belongs to another token. The routes come
+ * from the table, and the daemon's own service answers, so no route can be forgotten.
  */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -31,7 +31,7 @@ interface Token {
 interface House extends AsyncDisposable {
   readonly desk: Desk;
   readonly rig: HttpRig;
-  /** Keeps the daemon going until it is so. */
+  /** Runs the daemon until the promise settles. */
   readonly during: <T>(promise: Promise<T>) => Promise<T>;
   readonly issue: (name: string, scope?: Scope) => Promise<Token>;
   readonly ask: (by: Token | undefined, name: RouteName, params?: object, body?: object) => Promise<Answer>;
@@ -89,11 +89,11 @@ async function house(): Promise<House> {
 interface Scene extends House {
   readonly ada: Token;
   readonly eve: Token;
-  /** What Ada's session holds, claimed under the key `k`. */
+  /** The grant of Ada's session, claimed under the key `k`. */
   readonly grant: Grant;
 }
 
-/** Ada's session holds a task; Eve has a token of the same scope, and knows everything there is to know of it. */
+/** Ada's session holds a task; Eve has a token of the same scope, and knows everything about it. */
 async function scene(): Promise<Scene> {
   const made = await house();
   const [ada, eve] = [await made.issue("ada"), await made.issue("eve")];
@@ -104,7 +104,7 @@ async function scene(): Promise<Scene> {
 
 const leaseOf = ({ run, task, fence, token }: Grant) => ({ run, task, fence, token });
 
-/** How each route is asked about what is Ada's, and what a stranger is told. */
+/** A request to each route about what is Ada's, and the code of the refusal for a stranger. */
 const OTHERS: Partial<Record<RouteName, readonly [code: string, body: (grant: Grant) => object]>> = {
   join: ["FORBIDDEN", () => ({ session: "s", agent: POOL })],
   beat: ["FORBIDDEN", () => ({ state: "busy" })],
@@ -157,7 +157,7 @@ describe("what is another token's", () => {
       const line = { id, method: ROUTES[name].method, path: pathOf(name, { session: "s" }), by: "ada" };
       const post = ROUTES[name].method === "POST" ? { body: body(grant) } : {};
       const answer = await during(lines.ask({ ...line, ...post }));
-      // A stream is not asked for on a channel.
+      // A channel has no streams.
       const refused = name === "wakes" ? [name, 400] : [name, 403, code];
       const error = (answer.body as { error: { code: string } }).error.code;
       expect([name, answer.status, ...(name === "wakes" ? [] : [error])]).toEqual(refused);
@@ -308,7 +308,7 @@ describe("over MCP", () => {
     };
   };
 
-  /** How each tool that takes a session, a key or a lease is called with Ada's. */
+  /** How each tool that takes a session, a key or a lease is called with those of Ada. */
   const TAKEN: Readonly<Record<string, readonly [code: string, args: (grant: Grant) => object]>> = {
     claim_next: ["FORBIDDEN", () => ({ session: "s", key: "k", waitMs: 0 })],
     heartbeat: ["TOKEN_WRONG", leaseOf],

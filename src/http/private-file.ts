@@ -4,7 +4,7 @@ import { UserError } from "../domain/errors.ts";
 
 const PRIVATE = 0o600;
 
-/** The daemon is the only one that writes in its directory, so one name for the new file is enough; what a crash left of it goes. */
+/** Only the daemon writes in its directory, so one name for the new file is enough; a file that a crash left is replaced. */
 export function writePrivately(path: string, text: string): void {
   const next = `${path}.new`;
   try {

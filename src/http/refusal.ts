@@ -1,9 +1,9 @@
-/** What an error becomes on the wire: a status, a stable code, a message and what to do about it. Never a stack. */
+/** An error as it is sent: a status, a stable code, a message and what to do about it. Never a stack. */
 import type { Duplex } from "node:stream";
 import { UserError, type UserErrorCode } from "../domain/errors.ts";
 import { STATUS_CODES } from "../wire/node-http.ts";
 
-/** Where nothing is said, the request was well formed and what it asked for cannot be: a conflict. */
+/** Without an entry here the request was well formed and cannot be fulfilled: a conflict. */
 const CONFLICT = 409;
 const STATUS: Partial<Readonly<Record<UserErrorCode, number>>> = {
   USAGE: 400,
@@ -39,7 +39,7 @@ export interface Refusal {
   readonly body: string;
 }
 
-/** For an error that is nobody's but ours the caller learns only that there was one. */
+/** Of an error that is the daemon's own fault the caller learns only that there was one. */
 export function refusalOf(error: unknown): Refusal {
   const known = error instanceof UserError ? error : new UserError("DAEMON_FAILED", "The daemon failed to answer");
   const { code, message, hint, diagnostics } = known;
@@ -49,7 +49,7 @@ export function refusalOf(error: unknown): Refusal {
   };
 }
 
-/** On a connection that has no response of its own to write to; it is closed. `status` where the code's own is not the one. */
+/** For a connection without a response to write to; it is closed. `status` replaces the status of the code. */
 export function writeRefusal(socket: Duplex, error: unknown, status?: number): void {
   const refusal = refusalOf(error);
   const code = status ?? refusal.status;

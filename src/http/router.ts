@@ -1,4 +1,4 @@
-/** Finds the route of a request. Paths without names in them, which the hot ones are, are one look in a map. */
+/** Finds the route of a request. Paths without parameters, such as the hot ones, take one look in a map. */
 import { UserError } from "../domain/errors.ts";
 import type { Route } from "../wire/route.ts";
 import { ROUTES } from "../wire/routes.ts";
@@ -11,7 +11,7 @@ export interface Match {
 
 interface Pattern {
   readonly route: Route;
-  /** What each part of the path must be; a name where anything may stand. */
+  /** What each part of the path must be; a name stands for any part. */
   readonly parts: readonly (string | { readonly name: string })[];
 }
 
@@ -88,7 +88,7 @@ function decode(written: string): string {
     const value = decodeURIComponent(written);
     if (value.length <= PARAM_MAX && !value.includes("\0")) return value;
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new UserError("REQUEST_INVALID", `A name in the path must have at most ${PARAM_MAX} characters`);
 }

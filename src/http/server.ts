@@ -33,16 +33,16 @@ export interface ServeOptions {
   readonly state: string;
   readonly clock: Clock;
   readonly secrets: Secrets;
-  /** Where the socket is, when not in the state directory. */
+  /** The path of the socket, when it is not in the state directory. */
   readonly socket?: string;
   /** `HOST:PORT` of this machine alone; port 0 takes a free one. Without it there is no TCP at all. */
   readonly listen?: string;
   /** Pages that may call, as `http://host:port`. None by default. */
   readonly origins?: readonly string[];
-  /** What else is served behind the same checks, such as MCP. */
+  /** Other handlers behind the same checks, such as MCP. */
   readonly mounts?: readonly Mount[];
   readonly limits?: Partial<Limits>;
-  /** Told of errors that are our fault; the caller hears only that there was one. */
+  /** Told of errors that are the daemon's own fault; the caller hears only that there was one. */
   readonly onFault?: (error: unknown) => void;
 }
 
@@ -53,11 +53,11 @@ export interface Server extends AsyncDisposable {
   readonly url?: string;
   /** The file that holds the token for TCP. */
   readonly tokenFile?: string;
-  /** Ends what waits with an answer of nothing, lets what is underway finish, and takes the socket away. Closing twice is harmless. */
+  /** Ends calls that wait with an empty answer, lets the others finish, and removes the socket. Closing twice is harmless. */
   close(): Promise<void>;
 }
 
-/** Begins to answer. What cannot be listened on is a `UserError`, and then nothing listens. */
+/** Starts to answer. When an address cannot be listened on it throws a `UserError`, and nothing listens. */
 export async function serve(options: ServeOptions): Promise<Server> {
   const { service, state, clock, secrets, onFault = () => undefined } = options;
   const address = options.listen === undefined ? undefined : parseAddress(options.listen);
@@ -110,13 +110,13 @@ async function closeAll(
   await Promise.all(listeners.map((server) => closeListener(server, desk)));
 }
 
-/** Says in the state directory where the socket is, when it is elsewhere: who knows only the directory finds it all the same. */
+/** Notes in the state directory where the socket is, when it is elsewhere: a caller that knows only the directory still finds it. */
 function noteSocket(state: string, socket: string | undefined): void {
   if (socket === undefined) rmSync(socketNote(state), { force: true });
   else writePrivately(socketNote(state), `${JSON.stringify(noteOf(socket))}\n`);
 }
 
-/** Older than 24.9, Node would hand over everybody who only says that it could speak something else, and who could then not be answered. */
+/** Before 24.9, Node would hand over every request with an `upgrade` header, also those that only offer another protocol and then get no answer. */
 const [MAJOR = 0, MINOR = 0] = process.versions.node.split(".").map(Number);
 const MAY_CHOOSE = MAJOR > 24 || MINOR >= 9;
 
@@ -128,7 +128,7 @@ function listener(desk: Desk, door: Door, connections: number): HttpServer {
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: limits.checkMs,
-    // Whoever only says that it could speak something else as well is answered as it asked.
+    // A request that only offers to speak another protocol is answered as a plain request.
     shouldUpgradeCallback: isChannel,
   });
   server.maxConnections = connections;
@@ -153,7 +153,7 @@ async function listenOnTcp(
   asked: Address,
 ): Promise<TcpListener> {
   const tokenFile = tokens.ownerFile();
-  // Which names are right is known with the port, and nothing is answered before.
+  // The allowed names depend on the port, and no request is answered before that is known.
   const hosts = new Set<string>();
   const door = tcpDoor({ origins, hosts, tokens, lockout: new Lockout(), clock: desk.clock });
   const server = listener(desk, door, desk.limits.tcpConnections);
@@ -172,7 +172,7 @@ async function listenOnTcp(
   return { server, url: urlOf(address), tokenFile };
 }
 
-/** What could not even be read as a request. */
+/** Bytes that could not be read as a request. */
 function refuseGarbled(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
   writeRefusal(socket, ...garbled(error.code));
@@ -185,7 +185,7 @@ function garbled(code: string | undefined): readonly [UserError, number?] {
   return [new UserError("REQUEST_INVALID", "This is not HTTP")];
 }
 
-/** Takes no more, lets what is underway finish, and after a while ends it. */
+/** Takes no more connections, lets calls in progress finish, and ends them after a while. */
 async function closeListener(server: HttpServer, { clock, limits, channels }: Desk): Promise<void> {
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
   server.closeIdleConnections();

@@ -34,7 +34,7 @@ describe("the socket", () => {
       await using _ = rig;
       const modes: string[] = [];
       const promise = rig.start(scriptedService(), { listen: undefined as never });
-      // The folder and the socket are made within the call and the next few turns; each turn looks.
+      // The folder and the socket are made within the call and the next few turns; the test looks at each turn.
       for (let turn = 0; turn < 50; turn++) {
         await new Promise((resolve) => void setImmediate(resolve));
         const found = lstatSync(join(rig.state, "rota.sock"), { throwIfNoEntry: false });
@@ -77,7 +77,7 @@ describe("the socket", () => {
     await using _ = rig;
     mkdirSync(rig.state, { mode: 0o700 });
     const path = join(rig.state, "rota.sock");
-    // Left behind as a crash leaves it: the file is there, and nobody listens.
+    // As a crash leaves it: the file is there, and no process listens.
     const program = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
     spawnSync(process.execPath, ["-e", program]);
     expect(lstatSync(path).isSocket()).toBe(true);
@@ -105,7 +105,7 @@ describe("the socket", () => {
     expect(readFileSync(join(rig.state, "rota.sock"), "utf8")).toBe("mine");
   });
 
-  test("whose path is too long is a link to one that is not, and is found, replaced and removed all the same", async () => {
+  test("whose path is too long is a link to a short one, and is found, replaced and removed all the same", async () => {
     const rig = new HttpRig();
     await using _ = rig;
     const state = join(rig.folder, "d".repeat(120));
@@ -120,7 +120,7 @@ describe("the socket", () => {
     await expect(other.start(scriptedService(), { state })).rejects.toMatchObject({ code: "STATE_BUSY" });
     await rig.server.close();
     expect(lstatSync(rig.server.socket, { throwIfNoEntry: false })).toBeUndefined();
-    // What a crash leaves of it is a link that leads nowhere.
+    // What a crash leaves is a link that leads nowhere.
     symlinkSync(short, rig.server.socket);
     await rig.start(scriptedService(), { state, listen: undefined as never });
     expect((await client.info()).version).toBe("0.1.0");

@@ -1,4 +1,4 @@
-/** The Unix socket: only its owner may open it, from the moment it exists, and what a dead daemon left is no hindrance. */
+/** The Unix socket: only its owner may open it, from the moment it exists. A socket that a dead daemon left is replaced. */
 import { chmodSync, lstatSync, mkdirSync, rmSync, type Stats, statSync, symlinkSync } from "node:fs";
 import { createConnection, type Server } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,19 +10,19 @@ import { fitsSocket, socketAddress } from "../wire/place.ts";
 const PRIVATE_FOLDER = 0o700;
 const OTHERS = 0o077;
 const SHARED = 0o1000;
-/** Leaves reading and writing for the owner. */
+/** Leaves the owner the rights to read and to write. */
 const PRIVATE_MASK = 0o177;
-/** How many may knock at the same moment, as far as the system lets it be so many: a whole fleet of sessions that was woken at once. */
+/** How many callers may connect at the same moment, within the limit of the system: a whole fleet of sessions that were woken at once. */
 const BACKLOG = 4_096;
 
 export interface BoundSocket {
-  /** Where it is known. */
+  /** The path by which callers know it. */
   readonly path: string;
-  /** Takes away what closing the listener leaves. */
+  /** Removes what closing the listener leaves behind. */
   remove(): void;
 }
 
-/** Makes the folder private. One that belongs to others, or is there for all, is refused. */
+/** Makes the folder private. A folder of another user, or a folder that all users may write to, is refused. */
 export function makePrivate(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
@@ -30,7 +30,7 @@ export function makePrivate(folder: string): void {
     throw unusable(`${folder} cannot be made: ${(error as Error).message}`, error);
   }
   const found = statSync(folder);
-  // A link counts only if it is ours too: in a folder for all, others could lay one.
+  // A link must be ours too: in a folder for all users, another user could make it.
   if (!(found.isDirectory() && isOurs(found) && isOurs(lstatSync(folder))))
     throw unusable(`${folder} is not a directory of yours`);
   if ((found.mode & OTHERS) === 0) return;
@@ -38,7 +38,7 @@ export function makePrivate(folder: string): void {
   chmodSync(folder, PRIVATE_FOLDER);
 }
 
-/** Whoever schedules for the state directory has made sure that nobody else does, so two do not race here. */
+/** The scheduler of the state directory has made sure that no other one runs, so two do not race here. */
 export async function bindSocket(server: Server, path: string): Promise<BoundSocket> {
   if (fitsSocket(path)) {
     await clear(path);
@@ -53,7 +53,7 @@ export async function bindSocket(server: Server, path: string): Promise<BoundSoc
   return { path, remove: () => rmSync(path, { force: true }) };
 }
 
-/** A path that is too long to listen on leads to one that is short enough, in a folder of the user's own. */
+/** A path that is too long to listen on becomes a link to a short one, in a folder of the user's own. */
 function shortPath(path: string): string {
   const folder = join(tmpdir(), `rota-${process.getuid?.() ?? 0}`);
   makePrivate(folder);
@@ -66,7 +66,7 @@ function shortPath(path: string): string {
   );
 }
 
-/** Removes what a dead daemon left. A living one, or something that is no socket, is refused. */
+/** Removes the socket of a dead daemon. The socket of a living one, or another kind of file, is refused. */
 async function clear(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
@@ -75,7 +75,7 @@ async function clear(path: string): Promise<void> {
   rmSync(path, { force: true });
 }
 
-/** Only a refusal says that nobody is there: one that is merely too busy lives. */
+/** Only a refused connection proves that no daemon listens: a busy daemon lives. */
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createConnection(path);
@@ -89,7 +89,7 @@ function answers(path: string): Promise<boolean> {
   });
 }
 
-/** The socket is made within `listen`, before it returns: with this mask it never has wider rights, not even for a moment. */
+/** The socket is created within `listen`, before it returns: with this mask it never has wider rights, not even for a moment. */
 function listenPrivately(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => reject(unusable(`${path} cannot be listened on: ${error.message}`, error));

@@ -6,7 +6,7 @@ import { startedEvent } from "../../test/rig/replies.ts";
 import { Ledger, untilGivenUp } from "../../test/rig/service.ts";
 import { UserError } from "../domain/errors.ts";
 
-/** Somebody who listens, and can be asked what was heard so far. */
+/** A listener that can be asked what it has received so far. */
 class Listener {
   readonly socket: Socket;
   text = "";
@@ -28,13 +28,13 @@ class Listener {
     return [...this.text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
   }
 
-  /** Waits for what must come. */
+  /** Waits until the condition holds. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await turn();
   }
 }
 
-/** Everything that can happen now does. */
+/** Lets everything happen that can happen now. */
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 const count = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, no) => from + no);
 
@@ -155,7 +155,7 @@ describe("following events", () => {
       await quick.until(() => quick.ids.length === ledger.events.length);
       expect(round).toBeLessThan(1_000);
     }
-    // What was told before is still sent; then the stream ends.
+    // Messages from before are still sent; then the stream ends.
     slow.socket.resume();
     await slow.until(() => slow.closed);
     const last = slow.ids.at(-1) ?? 0;

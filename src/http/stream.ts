@@ -1,4 +1,4 @@
-/** Server-sent events: what happens, as it happens, for as long as somebody listens. Whoever falls behind is let go, and resumes. */
+/** Server-sent events: what happens, as it happens, for as long as the listener stays. A listener that falls behind is disconnected, and resumes. */
 import type { ServerResponse } from "node:http";
 import { later, millis } from "../domain/time.ts";
 import type { Clock, Timer } from "../effects/clock.ts";
@@ -9,13 +9,13 @@ import type { Limits } from "./limits.ts";
 
 const HEADERS = [
   ...["content-type", "text/event-stream", "cache-control", "no-store", "x-content-type-options", "nosniff"],
-  // A proxy that gathers answers before it passes them on would keep this one for ever.
+  // A proxy that buffers whole answers would keep this one for ever.
   ...["x-accel-buffering", "no"],
-  // When it is over there is nothing more to say on this connection, and whoever closes need not wait for it.
+  // The connection ends with the stream, so closing the server need not wait for it.
   ...["connection", "close"],
 ];
 
-/** How much of the ledger is taken at once for somebody who catches up. */
+/** How many events are read at once for a listener that catches up. */
 const PAGE_EVENTS = 500;
 
 type Listener = Caller & { readonly signal: AbortSignal };
@@ -25,7 +25,7 @@ interface StreamOptions {
   readonly limits: Limits;
 }
 
-/** One listener's stream. */
+/** The stream of one listener. */
 class Stream {
   readonly #response: ServerResponse;
   readonly #options: StreamOptions;
@@ -46,14 +46,14 @@ class Stream {
     return this.#response.writableLength + this.#pending.length > this.#options.limits.followBytes;
   }
 
-  /** What is sent in one go of the program is one write. */
+  /** Messages of the same moment become one write. */
   send(data: unknown, id?: number): void {
     if (this.#pending === "") queueMicrotask(() => this.#flush());
     // JSON has no line breaks, so one line is the whole of it.
     this.#pending += `${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
   }
 
-  /** Kept when what was sent is on its way, or nobody listens any more. */
+  /** Resolves when everything was handed to the system, or when the listener is gone. */
   async drained(): Promise<void> {
     this.#flush();
     const response = this.#response;
@@ -95,8 +95,8 @@ class Stream {
 }
 
 /**
- * First what is in the ledger already, page by page and no faster than it is read; then what comes. What is asked for before the
- * stream begins may be refused like any other request.
+ * First the events in the ledger, page by page and no faster than the listener reads; then new ones. An error before the
+ * stream begins refuses the request like any other.
  */
 export async function followEvents(
   response: ServerResponse,
@@ -144,7 +144,7 @@ async function followOn(
   await service.follow(request, tellInTime, either);
 }
 
-/** One message for each wake. There is nothing to replay: a wake that was missed is made again. */
+/** One message for each wake. Nothing is replayed: the scheduler repeats a missed wake. */
 export async function followWakes(
   response: ServerResponse,
   service: Service,

@@ -11,7 +11,7 @@ const compared = vi.spyOn(process.getBuiltinModule("node:crypto"), "timingSafeEq
 const by = { by: "mo" };
 let state: string;
 let clock: ManualClock;
-/** Who a token of this name and scope is. */
+/** The admission of a token with this name and scope. */
 const known = (id: string, scope: "read" | "admin") => ({
   by: `ci (${id})`,
   scope,

@@ -1,5 +1,5 @@
 /**
- * The tokens for TCP. The owner's stands in a file of its own, for the owner's programs to read; of those that were issued only the
+ * The tokens for TCP. The owner's token stands in a file of its own, for the owner's programs to read; of issued tokens only the
  * hashes are kept. A token is `rota_ID_SECRET`: the id says which hash to compare with, so nothing is searched by secret.
  */
 import { readFileSync, statSync } from "node:fs";
@@ -30,29 +30,29 @@ const ENTRY = object({
 type Entry = Infer<typeof ENTRY>;
 const FILE = object({ tokens: list(ENTRY) });
 
-/** How many may be in use at once, and how many that are refused by now are remembered. */
+/** How many tokens may be valid at once, and how many refused ones are remembered. */
 const TOKENS_MAX = 1_000;
 const REFUSED_MAX = 200;
-/** The id of the owner's token, and the name the owner goes by. */
+/** The id of the owner's token, and the owner's name. */
 const OWNER_NAME = "owner";
-/** What the ledger calls others than tokens: a token of such a name would be taken for one of them. */
+/** Names in the ledger that are not tokens: a token with such a name would be taken for them. */
 const RESERVED: ReadonlySet<string> = new Set([OWNER_NAME, "admin", "local", "scheduler"]);
-/** What a token with an unknown id is compared with, so that this takes as long as for a known one. */
-const NOBODY = hashToken("");
+/** A token with an unknown id is compared with this hash, so that it takes as long as a known one. */
+const UNKNOWN_HASH = hashToken("");
 
-/** Who was let in, and what they may do. */
+/** The caller that was let in, and what it may do. */
 export interface Admission {
-  /** Attributed in the ledger. */
+  /** The caller's name in the ledger. */
   readonly by: string;
   readonly scope: Scope;
   readonly authority: Authority;
 }
 
-/** The owner of the state directory. `by`: as the owner wishes to be called. */
+/** The owner of the state directory. `by`: the name that the owner gives. */
 export const ownerAdmission = (by: string = OWNER_NAME): Admission => ({ by, scope: "admin", authority: OWNER });
 
 export interface TokenKeeper extends Tokens {
-  /** Who it is, or what is wrong with the token. */
+  /** The caller that the token belongs to, or what is wrong with the token. */
   find(token: string, now: Instant): Admission | "wrong" | "expired" | "revoked";
   /** Makes the owner's token if there is none yet, and gives the path of its file. */
   ownerFile(): string;
@@ -72,7 +72,7 @@ export function openTokens({ state, clock, secrets }: KeeperOptions): TokenKeepe
   const change = (entry: Entry): void => {
     const next = trim([...entries.values()].filter(({ id }) => id !== entry.id).concat(entry), clock.now());
     writePrivately(file, `${JSON.stringify({ tokens: next }, null, 2)}\n`);
-    // Only now: what could not be written has not happened.
+    // Only after the write: a change that could not be written has not happened.
     entries.clear();
     for (const each of next) entries.set(each.id, each);
   };
@@ -87,7 +87,7 @@ export function openTokens({ state, clock, secrets }: KeeperOptions): TokenKeepe
     find(token, now) {
       const id = idOf(token);
       const entry = id === OWNER_NAME ? owner : entries.get(id);
-      const same = isToken(token, entry?.hash ?? NOBODY);
+      const same = isToken(token, entry?.hash ?? UNKNOWN_HASH);
       if (entry === undefined || !same) return "wrong";
       if (entry.revokedAt !== undefined) return "revoked";
       if (entry.expiresAt !== undefined && entry.expiresAt <= now) return "expired";
@@ -115,12 +115,12 @@ export function openTokens({ state, clock, secrets }: KeeperOptions): TokenKeepe
   };
 }
 
-/** Names may be given again, ids are not: so both are said, and whose a session is goes by the id alone. */
+/** Names may be given again, ids are not. The ledger has both, and the ownership of a session goes by the id alone. */
 function admissionOf({ id, name, scope }: Entry): Admission {
   return { by: `${name} (${id})`, scope, authority: { isAdmin: scope === "admin", token: id } };
 }
 
-/** However it is written: what looks like one of them is one. */
+/** Names that look like a reserved one are refused too, in whatever spelling. */
 function refuseReserved(name: string): void {
   const plain = name
     .normalize("NFKC")
@@ -132,7 +132,7 @@ function refuseReserved(name: string): void {
   });
 }
 
-/** `rota_ID_SECRET`; nothing that could be an id when it is not of that form. */
+/** The id in `rota_ID_SECRET`; for any other form a text that cannot be an id. */
 function idOf(token: string): string {
   const [mark, id] = token.split("_", 2);
   return mark === "rota" ? (id ?? "") : "";
@@ -151,7 +151,7 @@ const isUsable = ({ expiresAt, revokedAt }: Entry, now: Instant): boolean =>
 const countUsable = (entries: Iterable<Entry>, now: Instant): number =>
   [...entries].filter((entry) => isUsable(entry, now)).length;
 
-/** Those that are refused are remembered for a while, so that a program that still has one is told so and not taken for a guesser. */
+/** Refused tokens are remembered for a while, so that a program that still uses one is told so and does not count as guessing. */
 function trim(entries: readonly Entry[], now: Instant): readonly Entry[] {
   let surplus = entries.length - countUsable(entries, now) - REFUSED_MAX;
   return entries.filter((entry) => isUsable(entry, now) || surplus-- <= 0);
@@ -188,7 +188,7 @@ function parse(text: string): unknown {
 
 const OTHERS = 0o077;
 
-/** A token that others could read may be known to them: it is not used. */
+/** The owner's token. A file that other users could read is not used: they may know the token. */
 function readOwnerToken(path: string): string | undefined {
   const text = textOf(path)?.trim();
   if (text === undefined) return undefined;

@@ -1,11 +1,11 @@
-/** The calls that wait. They end when their peer goes away, and all of them when the server closes. */
+/** The calls that wait. A wait ends when its peer goes away, and all of them end when the server closes. */
 import type { ServerResponse } from "node:http";
 
 export interface OpenWait {
   readonly signal: AbortSignal;
-  /** Nobody wants the answer any more. */
+  /** The caller does not want the answer any more. */
   readonly giveUp: () => void;
-  /** It was answered. What the service keeps for the signal is not woken for nothing. */
+  /** The call was answered: its signal is not aborted any more. */
   readonly over: () => void;
 }
 
@@ -17,7 +17,7 @@ export class Waits {
     return this.#closing;
   }
 
-  /** The signal is aborted when the response can no longer be sent, or need not wait any more. */
+  /** The signal is aborted when the response can no longer be sent, or when the server closes. */
   begin(response: ServerResponse): AbortSignal {
     const { signal, giveUp, over } = this.open();
     response.once("close", () => {
@@ -27,7 +27,7 @@ export class Waits {
     return signal;
   }
 
-  /** As `begin`, for whoever says by itself when it is over. */
+  /** As `begin`, for a caller that reports the end of the call itself. */
   open(): OpenWait {
     const controller = new AbortController();
     if (this.#closing) controller.abort();

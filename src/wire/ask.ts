@@ -1,4 +1,4 @@
-/** One call of a daemon, however it is brought there. */
+/** One call of a daemon, over HTTP or a channel. */
 import type { Method } from "./route.ts";
 
 export interface Ask {
@@ -6,12 +6,12 @@ export interface Ask {
   /** With the query, where there is one. */
   readonly path: string;
   readonly body?: string;
-  /** Who calls, when it is not whoever connected. */
+  /** The caller, when the connection belongs to another one. */
   readonly by?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Asking twice does no harm, so a connection that broke is no reason to give up. */
+  /** Whether the call may be repeated without harm: then a broken connection is no reason to give up. */
   readonly repeatable: boolean;
-  /** How long the other side may be silent, in milliseconds. */
+  /** How long the daemon may be silent, in milliseconds. */
   readonly patience: number;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-/** A client that asks more than once does so over a channel; what that changes is how long it takes, and nothing else. */
+/** A client that calls more than once does so over a channel; that changes how long a call takes, and nothing else. */
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -11,7 +11,7 @@ import { openTap, type Tap } from "../../test/rig/tap.ts";
 import { type Client, connect } from "./client.ts";
 import { LINE_MAX } from "./frames.ts";
 
-/** A client whose channel is open, and what stands between it and the daemon. The second call has the channel opened. */
+/** A client whose channel is open, and the tap between it and the daemon. The second call opens the channel. */
 async function onChannel(rig: HttpRig, by = "mo"): Promise<AsyncDisposable & { client: Client; tap: Tap }> {
   const tap = await openTap(rig.server.socket);
   const client = connect({ socket: tap.socket }, { by });
@@ -107,7 +107,7 @@ describe("a client with a channel", () => {
     await client.info();
     there.tap.drop();
     expect(await once).toMatchObject({ code: "DAEMON_STOPPING" });
-    // It waits anew, over a connection of its own.
+    // The call waits again, over a connection of its own.
     expect(await client.info()).toBeDefined();
     await rig.server.close();
     expect(await again).toEqual(GRANT);
@@ -123,7 +123,7 @@ describe("a client with a channel", () => {
   });
 });
 
-test("where nobody knows of channels, everything goes by request", async () => {
+test("where the daemon knows no channels, every call goes by request", async () => {
   const paths: string[] = [];
   await using old = await listening(
     createServer((request, response) => {

@@ -6,7 +6,7 @@ import { type Ask, reasonOf } from "./ask.ts";
 import { type AnswerLine, CALLS_MAX, CHANNEL_PATH, CHANNEL_PROTOCOL } from "./frames.ts";
 import { request as open } from "./node-http.ts";
 
-/** The most that is taken of an answer. */
+/** The largest answer that is read. */
 export const ANSWER_MAX = 512 * 1024 * 1024;
 
 /** The connection broke before the call was answered. */
@@ -25,7 +25,7 @@ export class Channel {
   #next = 0;
   #patience = 0;
 
-  /** `silent`: what to say when nothing is heard for longer than anybody waits. */
+  /** `silent`: the error for a connection that is silent for longer than any call waits. */
   constructor(socket: Socket, head: Buffer, silent: () => Error) {
     this.#socket = socket;
     this.#silent = silent;
@@ -42,7 +42,7 @@ export class Channel {
     return this.#socket.writable && this.#socket.readable;
   }
 
-  /** Whether another call would be one too many: there are those that wait, and one that reports must not stand behind them. */
+  /** Whether the channel takes no further call: some calls wait, and a report must not stand behind them. */
   get isFull(): boolean {
     return this.#pending.size >= CALLS_MAX / 2;
   }
@@ -86,7 +86,7 @@ export class Channel {
     if (this.#lines.isTooLong) this.#break(new UserError("DAEMON_FAILED", "The answer is too large"));
   }
 
-  /** Somebody waits for an answer, and silence has an end: that of the most patient one. */
+  /** A call waits for an answer: the silence may last as long as the most patient call allows. */
   #watch(patience: number): void {
     if (this.#patience === 0) this.#socket.ref();
     if (patience <= this.#patience) return;
@@ -94,7 +94,7 @@ export class Channel {
     this.#socket.setTimeout(patience);
   }
 
-  /** While nobody waits for an answer, it keeps no program from ending. */
+  /** While no call waits for an answer, the channel does not keep the process alive. */
   #rest(): void {
     this.#patience = 0;
     this.#socket.setTimeout(0);
@@ -107,7 +107,7 @@ export class Channel {
   }
 }
 
-/** Opens a channel; nothing when whoever answers knows of none. */
+/** Opens a channel; nothing when the daemon does not know channels. */
 export function openChannel(
   connection: object,
   identity: Readonly<Record<string, string>>,
@@ -119,7 +119,7 @@ export function openChannel(
     request.once("upgrade", (_, socket, head) => resolve(new Channel(socket, head, silent)));
     request.once("response", (answer) => {
       answer.resume();
-      // Other refusals say nothing of what it knows.
+      // Another refusal does not show whether the daemon knows channels.
       if (answer.statusCode === 404) resolve(undefined);
       else reject(new BrokenChannel());
     });

@@ -13,7 +13,7 @@ import { ROUTES, type RouteName } from "./routes.ts";
 import type { Service } from "./service.ts";
 
 const lease = { run: "r1", task: "build", fence: 1, token: "t" };
-/** One call for each route, and what the service is asked. Tokens are not its business, and what streams has tests of its own. */
+/** One call for each route, and what the service receives. Tokens are not the service's business, and streams have tests of their own. */
 const CALLS: Record<
   Exclude<RouteName, NotCalled>,
   readonly [(client: Client) => Promise<unknown>, readonly unknown[]]
@@ -66,7 +66,7 @@ type NotCalled = "openapi" | "wakes" | "issueToken" | "tokens" | "revokeToken";
 
 const connected = (rig: HttpRig): Client => connect({ state: rig.state }, { by: "Mo Ä.", clock: rig.clock });
 
-test("a client is a service: whoever is written for one takes the other", () => {
+test("a client is a service: code that is written for one takes the other", () => {
   const service: Service = connect({ socket: "/none" });
   expect(service).toBeDefined();
 });
@@ -131,7 +131,7 @@ describe("a refusal", () => {
     const script = `require("net").createServer().listen({ path: ${JSON.stringify(socket)}, backlog: 1 }, () => console.log("there"))`;
     const full = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
     await once(full.stdout, "data");
-    // It takes nobody in while it is stopped, so those who knock stay before the door until there is no room there either.
+    // It accepts no connection while it is stopped, so callers stay in the queue until the queue is full too.
     full.kill("SIGSTOP");
     const clients = Array.from({ length: 8 }, () => connect({ socket }));
     const refused = await Promise.race(clients.map((client) => client.info().catch((error: unknown) => error)));
@@ -257,14 +257,14 @@ describe("following", () => {
 
   test("fails at once where there is no daemon, or what is asked for is refused", async () => {
     const signal = new AbortController().signal;
-    await using nobody = connect({ state: "/nowhere" });
-    await expect(nobody.follow({}, () => undefined, signal)).rejects.toMatchObject({ code: "DAEMON_MISSING" });
+    await using absent = connect({ state: "/nowhere" });
+    await expect(absent.follow({}, () => undefined, signal)).rejects.toMatchObject({ code: "DAEMON_MISSING" });
     await using rig = await httpRig({ events: () => Promise.reject(new UserError("RUN_UNKNOWN", "No such run")) });
     await using client = connected(rig);
     await expect(client.follow({ run: "x" }, () => undefined, signal)).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
   });
 
-  test("fails when whoever is told cannot bear it", async () => {
+  test("fails when the listener throws", async () => {
     const ledger = new Ledger();
     ledger.add(1);
     await using rig = await httpRig(ledger.answers);

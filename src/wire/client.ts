@@ -1,4 +1,4 @@
-/** The typed client of a daemon: its methods are those of the `Service`, so whoever is written for one takes the other. */
+/** The typed client of a daemon: its methods are those of the `Service`, so code that is written for one takes the other. */
 import { type Clock, systemClock } from "../effects/clock.ts";
 import type { Fields } from "../std/schema-maps.ts";
 import type { EventReply, IssuedToken, TokenReply, Wake } from "./answers.ts";
@@ -32,12 +32,12 @@ import { openTransport, type Where } from "./transport.ts";
 export type DaemonPlace = Where;
 
 export interface ConnectOptions {
-  /** Who calls, as the ledger names it. Over TCP the token says that instead. */
+  /** The caller's name in the ledger. Over TCP it follows from the token instead. */
   readonly by?: string;
   readonly clock?: Clock;
 }
 
-/** Who calls, when it is not whoever connected, and a signal to give up. */
+/** The caller, when the connection belongs to another one, and a signal to give up. */
 export type Call = Partial<Caller>;
 type Answer<Name extends keyof Service> = ReturnType<Service[Name]>;
 type Asks<Name extends keyof Service, S> = (request: Asking<S>, call?: Call) => Answer<Name>;
@@ -88,20 +88,20 @@ export interface Client extends AsyncDisposable {
   issueToken(request: Asking<typeof TOKEN>, call?: Call): Promise<IssuedToken>;
   tokens(call?: Call): Promise<readonly TokenReply[]>;
   revokeToken(id: string, call?: Call): Promise<void>;
-  /** Gives up the connections. Calls that are underway are given up with them. */
+  /** Closes the connections, and with them the calls in progress. */
   close(): void;
 }
 
-/** How long a daemon may take to answer what it need not wait for. */
+/** How long a daemon may take to answer a call that does not wait for anything. */
 const PATIENCE = 60_000;
 const NEWEST = "last";
 
-/** Nothing is sent before the first call, which is the one to say when no daemon is there. */
+/** Nothing is sent before the first call: that call reports when there is no daemon. */
 export function connect(place: DaemonPlace, options: ConnectOptions = {}): Client {
   const transport = openTransport(place, options.by);
   const { clock = systemClock() } = options;
 
-  /** Asks for what a route answers. What the route takes goes into the query of a GET, and into the body of a POST. */
+  /** Calls a route. Its request becomes the query of a GET, and the body of a POST. */
   function ask<Path extends string, F extends Fields, A>(
     route: Route<Path, F, A>,
     params: Params<Path>,
@@ -122,7 +122,7 @@ export function connect(place: DaemonPlace, options: ConnectOptions = {}): Clien
     return answer as Promise<A>;
   }
 
-  /** A request that stands for itself. Reports on a lease may be repeated: the fence says that they are the same. */
+  /** A call whose request is its only argument. Reports on a lease may be repeated: the fence shows that they are the same. */
   const asks =
     <F extends Fields, A>(route: Route<string, F, A>, repeatable = false) =>
     (request: Readonly<Record<string, unknown>>, call?: Call): Promise<A> =>
@@ -186,7 +186,7 @@ export function connect(place: DaemonPlace, options: ConnectOptions = {}): Clien
   return client;
 }
 
-/** The path with its names filled in, and for a GET what it takes as the query. */
+/** The path with its names filled in, and for a GET with the request as the query. */
 function pathOf<Path extends string>(
   { method, path }: Pick<Route, "method"> & { readonly path: Path },
   params: Params<Path>,

@@ -4,7 +4,7 @@ export interface Message {
   readonly id?: string;
 }
 
-/** The most of one message that is kept while its end has not come. */
+/** The largest part of a message that is kept while its end has not come. */
 const MESSAGE_MAX = 16 * 1024 * 1024;
 
 /** Gives a function to feed with text; it calls `take` for each whole message. Only what our servers send is understood. */

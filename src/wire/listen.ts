@@ -1,4 +1,4 @@
-/** Listens to a stream for as long as it is wanted: a daemon that goes away and comes back is found again, and nothing is missed. */
+/** Listens to a stream until the signal is aborted: after a restart of the daemon it connects again, and no message is missed. */
 import { UserError } from "../domain/errors.ts";
 import { later, millis } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
@@ -9,7 +9,7 @@ interface Listening {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The position before the first message that is wanted. */
+  /** The position before the first message that the listener wants. */
   readonly after: number;
   readonly pathAfter: (after: number) => string;
   readonly take: (data: unknown) => void;
@@ -17,7 +17,7 @@ interface Listening {
 
 const DELAY_FIRST = 100;
 const DELAY_MAX = 5_000;
-/** A stream says that it lives every 15 seconds; three of those missed are enough. */
+/** A stream sends a sign of life every 15 seconds; after three missed ones it counts as broken. */
 const SILENCE_MAX = 45_000;
 
 /** Rejected when the daemon refuses, or was never there. */
@@ -31,7 +31,7 @@ export async function listen({ transport, clock, signal, pathAfter, take, ...sta
   };
   while (!signal.aborted) {
     const read = eventReader(({ data, id }) => {
-      // What was given up is not told any more.
+      // A message that arrives after the abort is not delivered.
       if (!signal.aborted) take(JSON.parse(data));
       if (id !== undefined) after = Number(id);
     });
@@ -58,7 +58,7 @@ export async function listen({ transport, clock, signal, pathAfter, take, ...sta
 const PASSING: readonly string[] = ["DAEMON_MISSING", "DAEMON_STOPPING", "LOCKED_OUT"];
 const mayPass = (error: unknown): boolean => error instanceof UserError && PASSING.includes(error.code);
 
-/** Kept after the delay, or when the signal is aborted. */
+/** Resolves after the delay, or when the signal is aborted. */
 function nap(clock: Clock, delay: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

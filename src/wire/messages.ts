@@ -54,7 +54,7 @@ export const CLAIM = object({
 });
 export type ClaimRequest = Infer<typeof CLAIM>;
 
-/** What proves that a lease is one's own. */
+/** What proves that the caller holds the lease. */
 const lease = {
   run: name(),
   task: name(),
@@ -84,7 +84,7 @@ export type CompleteRequest = Infer<typeof COMPLETE>;
 export type FailRequest = Infer<typeof FAIL>;
 export type ReleaseRequest = Infer<typeof RELEASE>;
 
-/** What a pause or a drain reaches: one of these, or everything when none is named. A task needs its run. */
+/** The scope of a pause or a drain: one of these, or everything when none is named. A task needs its run. */
 const scope = { pool: name().optional(), run: runName().optional(), task: taskName().optional() };
 export const PAUSE = object({ ...scope, why: why() });
 export type PauseRequest = Infer<typeof PAUSE>;
@@ -109,7 +109,7 @@ export type TaskRequest = Infer<typeof OF_TASK>;
 export const EDIT = object({
   run: runName().optional(),
   task: taskName(),
-  /** Checked by the plan's own rules for a task. */
+  /** Checked by the plan's rules for a task. */
   changes: string({ min: 2, max: 1024 * 1024 }).describe(
     "The fields to change, as a JSON object, as they would stand in the plan.",
   ),

@@ -22,7 +22,7 @@ export function openApi(routes: object): JsonSchema {
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "http://localhost", description: "Over the socket: `curl --unix-socket .rota/rota.sock`." }],
-    // Over the socket none is needed.
+    // Over the socket no token is needed.
     security: [{}, { token: [] }],
     paths,
     components: {
@@ -40,7 +40,7 @@ export function openApi(routes: object): JsonSchema {
 
 const SCHEMAS = "#/components/schemas";
 
-/** What is answered may have more in it one day; what is asked may not. */
+/** Answers may get more fields in later versions; requests may not. */
 const shapeOf = (schema: AnySchema): JsonSchema => (isAnswer(schema) ? openShape(schema.json, SCHEMAS) : schema.json);
 
 function shapeNamed(schema: AnySchema): JsonSchema {

@@ -7,10 +7,10 @@ const SOCKET_PATH_MAX = process.platform === "linux" ? 107 : 103;
 
 export const socketPath = (state: string): string => join(state, "rota.sock");
 
-/** Where a daemon whose socket is elsewhere says so. */
+/** The file in which a daemon notes a socket that is not in the state directory. */
 export const socketNote = (state: string): string => join(state, "socket.json");
 
-/** Tells a socket from another one that has its name by now. */
+/** The identity of the socket file: a new socket may have the same path by now. */
 export interface NotedSocket {
   readonly socket: string;
   readonly inode: number;
@@ -22,24 +22,24 @@ export function noteOf(socket: string): NotedSocket {
   return { socket, inode: ino, madeAt: mtimeMs };
 }
 
-/** Where the daemon of a state directory listens. A note that a dead one left is no use: its socket is gone, or is another's. */
+/** Where the daemon of a state directory listens. A note that a dead daemon left is not used: its socket is gone, or belongs to another one. */
 export function daemonSocket(state: string): string {
   const note = socketNote(state);
-  // Asked for with every request, and an error takes longer to make than the request.
+  // Checked without an exception: this runs with every request, and an error takes longer to make than the request.
   if (statSync(note, { throwIfNoEntry: false }) === undefined) return socketPath(state);
   try {
     const { socket, inode, madeAt } = JSON.parse(readFileSync(note, "utf8")) as NotedSocket;
     const found = noteOf(socket);
     if (found.inode === inode && found.madeAt === madeAt) return socket;
   } catch {
-    // It says nothing that can be used.
+    // The note cannot be read.
   }
   return socketPath(state);
 }
 
 export const fitsSocket = (path: string): boolean => Buffer.byteLength(path) <= SOCKET_PATH_MAX;
 
-/** The path to connect to. One that is too long for that is a link to one that is not. */
+/** The path to connect to. A path that is too long is a link to a short one. */
 export function socketAddress(path: string): string {
   if (fitsSocket(path)) return path;
   try {

@@ -1,4 +1,4 @@
-/** What a route is: how it is asked for, who may, what it takes and what it answers. The table of them is `routes.ts`. */
+/** A route: its method and path, the scope it needs, its request and its answer. The table of routes is `routes.ts`. */
 import type { Infer, Schema } from "../std/schema.ts";
 import { type Fields, type ObjectSchema, object, type Read } from "../std/schema-maps.ts";
 import type { Scope } from "./scope.ts";
@@ -7,7 +7,7 @@ import type { Caller, Service, Tokens } from "./service.ts";
 export const METHODS = ["GET", "POST", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
 
-/** What answers the calls. */
+/** The objects that answer the calls. */
 export interface Backend {
   readonly service: Service;
   readonly tokens: Tokens;
@@ -30,7 +30,7 @@ interface Description<Path extends string, F extends Fields, A> {
   readonly answer?: Schema<A>;
   /** The request has a `waitMs`, and the answer may take that long. */
   readonly waits?: boolean;
-  /** There may be nothing to answer. */
+  /** Sometimes there is nothing to answer. */
   readonly orNothing?: true;
   /** Gives nothing where there is nothing to answer: no content. */
   call(backend: Backend, params: Params<Path>, request: Read<F>, caller: Caller): Promise<A | undefined>;
@@ -44,18 +44,18 @@ export interface Route<Path extends string = string, F extends Fields = Fields, 
   readonly waits: boolean;
   /** A plan may be large; the body of anything else is small. */
   readonly large: boolean;
-  /** The answer, when asked for as `text/event-stream`, does not end. */
+  /** With `text/event-stream` the answer is a stream without an end. */
   readonly stream?: "events" | "wakes";
 }
 
-/** What a caller writes for a schema: what has a default may be left out. */
+/** What a caller writes for a schema: a field with a default may be left out. */
 export type Asking<S> =
   S extends ObjectSchema<infer F>
     ? { readonly [K in Needed<F>]: Infer<F[K]> } & { readonly [K in Exclude<keyof F, Needed<F>>]?: Infer<F[K]> }
     : never;
 type Needed<F extends Fields> = { [K in keyof F]: F[K] extends Schema<unknown, "required"> ? K : never }[keyof F];
 
-// biome-ignore lint/complexity/noBannedTypes: the fields of a request that has none.
+// biome-ignore lint/complexity/noBannedTypes: the fields of a request without fields.
 type NoFields = {};
 const NOTHING = object({}, { name: "this request" });
 

@@ -1,6 +1,6 @@
 /**
- * What a daemon does for those who call it. The HTTP server, the MCP server and the programs in this package all speak to this one
- * contract; whatever is answered is durable. Refusals are `UserError`s with a stable code.
+ * What a daemon does for its callers. The HTTP server, the MCP server and the programs in this package all use this one
+ * contract; everything it has answered is durable. Refusals are `UserError`s with a stable code.
  */
 
 import type { Authority } from "../domain/authority.ts";
@@ -47,10 +47,10 @@ import type {
   TokenRequest,
 } from "./messages.ts";
 
-/** Who calls: attributed in the ledger. A call that waits ends when its signal is aborted. */
+/** The caller: named in the ledger. A call that waits ends when its signal is aborted. */
 export interface Caller {
   readonly by: string;
-  /** For which sessions the caller may act. The daemon finds it out by itself when it is called; without it a caller may for none. */
+  /** For which sessions the caller may act. The daemon finds it out when it is called; without it a caller may act for none. */
   readonly authority?: Authority;
   readonly signal?: AbortSignal;
 }
@@ -64,7 +64,7 @@ export interface Service {
   status(run: string | undefined): Promise<StatusReply>;
   /** As `rota why --json` prints it. */
   why(run: string | undefined, task: string): Promise<WhyReply>;
-  /** Kept when the run has finished or is stalled, or when the wait is over: then `outcome` is absent. */
+  /** Resolves when the run has finished or is stalled, or when the wait is over: then `outcome` is absent. */
   await(run: string, waitMs: number, caller: Caller): Promise<RunOutcomeReply>;
   /** As `rota events --json` prints them, oldest first. */
   events(request: EventsRequest): Promise<readonly EventReply[]>;
@@ -103,10 +103,10 @@ export interface Service {
   stats(): CycleStats | Promise<CycleStats>;
 }
 
-/** Who may call over TCP, beside the owner of the state directory. */
+/** The callers over TCP, beside the owner of the state directory. */
 export interface Tokens {
   issue(request: TokenRequest, caller: Caller): Promise<IssuedToken>;
   list(): Promise<readonly TokenReply[]>;
-  /** From now on it is refused. Revoking twice is harmless. */
+  /** From now on the token is refused. Revoking twice is harmless. */
   revoke(id: string, caller: Caller): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What the shapes are called in documents, where each stands once and is referred to by its name. */
+/** The names of the shapes in documents: each shape stands there once, and is referred to by its name. */
 import { isMap, type JsonSchema, Schema } from "../std/schema.ts";
 import * as answers from "./answers.ts";
 import * as messages from "./messages.ts";
@@ -6,7 +6,7 @@ import { OUTPUTS } from "./replies/output.ts";
 
 export type AnySchema = Schema<unknown>;
 
-/** `GRANT` is `Grant`, and what is asked with `CLAIM` is a `ClaimRequest`. */
+/** `GRANT` becomes `Grant`, and the request `CLAIM` becomes `ClaimRequest`. */
 export const NAMES: ReadonlyMap<AnySchema, string> = new Map([
   ...namesOf(answers, ""),
   ...namesOf(messages, "Request"),
@@ -24,7 +24,7 @@ const ANSWERS = new Set<unknown>(Object.values(answers));
 export const isAnswer = (schema: AnySchema): boolean => ANSWERS.has(schema);
 const NAMED: ReadonlyMap<unknown, string> = new Map([...NAMES].map(([{ json }, name]) => [json, name]));
 
-/** With room for more fields than there are today. Shapes that have a name are referred to under `root`. */
+/** The shape with room for fields of later versions. Shapes with a name are referred to under `root`. */
 export function openShape(json: JsonSchema, root: string): JsonSchema {
   const entries = Object.entries(json).filter(([key, value]) => !(key === "additionalProperties" && value === false));
   return Object.fromEntries(entries.map(([key, value]) => [key, openValue(value, root)]));

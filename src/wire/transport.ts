@@ -1,6 +1,6 @@
 /**
- * Calls and their answers: JSON there, JSON back, refusals as the errors they were on the other side. Over HTTP; whoever asks more than
- * once has a channel opened, where there is one to be had.
+ * Calls and their answers: JSON in both directions, and refusals as the errors they were in the daemon. Over HTTP; a caller that calls
+ * more than once gets a channel, where the daemon has one.
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { USER_ERRORS, UserError, type UserErrorCode } from "../domain/errors.ts";
@@ -19,7 +19,7 @@ export type Where =
 export interface Transport {
   /** The answer; nothing for "no content". */
   ask(ask: Ask): Promise<unknown>;
-  /** The answer as it comes: calls `take` with its text until it ends, and `opened` when it has begun. */
+  /** The answer as a stream: calls `take` with its text until it ends, and `opened` when it has begun. */
   listen(ask: Ask, take: (text: string) => void, opened: () => void): Promise<void>;
   close(): void;
 }
@@ -39,7 +39,7 @@ export function openTransport(where: Where, by: string | undefined): Transport {
 
   const send = (ask: Ask, answered: (answer: IncomingMessage) => void, fail: (error: Error) => void): void => {
     const { method, path, body, signal, patience } = ask;
-    // Looked for again each time: a daemon that comes back may be somewhere else.
+    // Looked up for every call: a daemon that was restarted may listen somewhere else.
     target = targetOf(where);
     const headers: Record<string, string | number> = { ...identity, ...ask.headers, ...named(ask.by) };
     if (body !== undefined) {
@@ -106,10 +106,10 @@ export function openTransport(where: Where, by: string | undefined): Transport {
 const named = (by: string | undefined): Readonly<Record<string, string>> =>
   by === undefined ? {} : { "rota-by": encodeURIComponent(by) };
 
-/** What surely fits into a line, however it is written; a stream needs a connection of its own. */
+/** Whether the call fits into a line, however it is encoded. A stream needs a connection of its own. */
 const isSmall = ({ body = "", path }: Ask): boolean => (body.length + path.length) * 3 < LINE_MAX / 2;
 
-/** The channel of a transport. A program that asks one thing has no use for one: it is opened at the second call. */
+/** The channel of a transport, opened at the second call: a program that calls once does not need it. */
 class ChannelKeeper {
   readonly #open: () => Promise<Channel | undefined>;
   #channel: Channel | undefined;
@@ -124,7 +124,7 @@ class ChannelKeeper {
     return this.#state === "closed";
   }
 
-  /** The channel, when there is one; else one is opened for those who come later. */
+  /** The channel, when it is open; else one is opened for later calls. */
   get(): Channel | undefined {
     if (this.#channel?.isOpen === true) return this.#channel.isFull ? undefined : this.#channel;
     this.#channel = undefined;
@@ -139,7 +139,7 @@ class ChannelKeeper {
 
   async #begin(): Promise<void> {
     this.#state = "opening";
-    // Where nobody answers, the calls themselves say so; where nobody knows of channels, none is asked for again.
+    // Without a daemon the calls themselves report that; a daemon without channels is not asked again.
     const channel = await this.#open().catch(() => null);
     if (this.isClosed) return channel?.close();
     this.#state = channel === undefined ? "none" : undefined;
@@ -157,7 +157,7 @@ function targetOf(where: Where): { connection: object; authority: string; name: 
   if (url === null || url.protocol !== "http:") {
     throw new UserError("USAGE", "The address of a daemon is written http://HOST:PORT");
   }
-  // In brackets an address cannot be connected to.
+  // A connection takes the address without its brackets.
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return { connection: { host, port: url.port === "" ? 80 : Number(url.port) }, authority: url.host, name: url.origin };
 }
@@ -199,7 +199,7 @@ function bodyOf({ status, body }: AnswerLine): unknown {
   throw refusalOf(status, errorOf(body));
 }
 
-/** The error as it was on the other side. A code that is not known here, from a newer daemon, keeps its message. */
+/** The error as it was in the daemon. A code that this version does not know, from a newer daemon, keeps its message. */
 function refusalOf(status: number, { code, message, hint, diagnostics }: Readonly<Record<string, unknown>>): UserError {
   if (typeof code !== "string" || typeof message !== "string") {
     return new UserError("DAEMON_FAILED", `The daemon answered with status ${status}`);
@@ -222,7 +222,7 @@ function refusalIn(status: number, text: string): UserError {
 const errorOf = (body: unknown): Readonly<Record<string, unknown>> =>
   (body as { readonly error?: Readonly<Record<string, unknown>> } | undefined)?.error ?? {};
 
-/** The other side closed an idle connection at the very moment it was used again: nothing was answered, and a new one may do. */
+/** The daemon closed an idle connection at the very moment it was used again: the call was not answered, and a new connection may work. */
 const brokeBefore = (request: ClientRequest, { code }: NodeJS.ErrnoException): boolean =>
   request.reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
 
@@ -239,8 +239,8 @@ function asUserError(error: NodeJS.ErrnoException, name: string): Error {
       return new UserError("DAEMON_MISSING", `There is no daemon at ${name}`, { cause: error });
     case "EACCES":
     case "EPERM":
-      return new UserError("FORBIDDEN", `The daemon at ${name} belongs to somebody else`, { cause: error });
-    // More callers knock at this moment than can be taken in; nothing was sent.
+      return new UserError("FORBIDDEN", `The daemon at ${name} belongs to another user`, { cause: error });
+    // More callers connect at this moment than the system accepts; nothing was sent.
     case "EAGAIN":
       return new UserError("DAEMON_STOPPING", `The daemon at ${name} has no room for another caller yet`, {
         cause: error,

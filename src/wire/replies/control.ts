@@ -1,4 +1,4 @@
-/** What came of what a person asked for. */
+/** The results of what a person asked for. */
 import { boolean, type Infer, list, oneOf } from "../../std/schema.ts";
 import { object } from "../../std/schema-maps.ts";
 import { asked, time, words } from "./words.ts";

@@ -35,10 +35,10 @@ export const CYCLE = object({
   recovered: names(),
   woken: list(object({ task: words(), session: words() })),
   wakeFailures: count(),
-  noMatch: names().describe("Tasks for which no session could come, whoever is idle."),
-  unclaimable: count().describe("Tasks that nobody may claim now: they are on hold, or back off."),
+  noMatch: names().describe("Tasks that no session of the pool could take, idle or not."),
+  unclaimable: count().describe("Tasks that no session may claim now: they are on hold, or back off."),
   recentlyNotified: count().describe(
-    "Tasks for which nobody was woken, because every idle session that could come was woken for them within `wakeCooldown`.",
+    "Tasks for which no session was woken, because every idle session that could take them was woken for them within `wakeCooldown`.",
   ),
   capacity: count().describe("Tasks for which every session that could come is busy."),
   cooling: count().describe("Of those recently notified, the ones that have waited for `starvingAge`."),

@@ -1,4 +1,4 @@
-/** Everything that happens, one shape a kind: what `rota events --json` prints, and what the API and its streams tell. */
+/** Everything that happens, one shape for each kind: what `rota events --json` prints, and what the API and its streams send. */
 import { type EventKind, OFFER_ENDS } from "../../domain/event.ts";
 import { WAIT_REASONS } from "../../domain/explanation.ts";
 import { TIMEOUT_LIMITS } from "../../domain/outcome.ts";
@@ -13,12 +13,12 @@ import { OUTCOME } from "./attempt.ts";
 import { EVIDENCE } from "./wait.ts";
 import { asked, count, names, time, words } from "./words.ts";
 
-/** Who called, where the event follows from a call. */
+/** The caller, where the event follows from a call. */
 const called = { by: words().optional() } as const;
 const anywhere = { seq: integer({ min: 1 }), at: time() } as const;
 const ofRun = { ...anywhere, run: words() } as const;
 const ofTask = { ...ofRun, task: words(), version: count(), attempt: count() } as const;
-/** Of one claim, which the fence names. */
+/** For events of one claim, which the fence names. */
 const ofClaim = { ...ofTask, fence: count() } as const;
 const scope = {
   run: words().optional(),
@@ -27,7 +27,7 @@ const scope = {
   task: words().optional(),
 } as const;
 
-/** What an event has, by its kind: the compiler keeps the list complete. */
+/** The fields of an event, by its kind: the compiler keeps the list complete. */
 export const EVENT_KINDS = {
   run_submitted: { ...ofRun, ...called, name: words(), tasks: count() },
   run_reopened: { ...ofRun, epoch: count() },

@@ -1,10 +1,10 @@
-/** What the holder of a lease is told. */
+/** What the holder of a lease receives. */
 import { PRIORITIES } from "../../domain/spec.ts";
 import { boolean, type Infer, oneOf, union } from "../../std/schema.ts";
 import { object } from "../../std/schema-maps.ts";
 import { count, names, texts, time, words } from "./words.ts";
 
-/** What a session is given: the task, what to do, and the proof that it may report on it. */
+/** What a session receives with a claim: the task, what to do, and the proof that it may report on it. */
 export const GRANT = object({
   run: words(),
   task: words(),
@@ -41,7 +41,7 @@ export const LEASE = object({
 });
 export type LeaseReply = Infer<typeof LEASE>;
 
-/** What a report that ended a lease has led to. */
+/** The result of a report that ended a lease. */
 export const SETTLED = object({
   run: words(),
   task: words(),

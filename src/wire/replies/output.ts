@@ -1,4 +1,4 @@
-/** What each command prints with `--json`, by how it is called. `events` prints one on each line, all others one in all. */
+/** What each command prints with `--json`, by the name of the command. `events` prints one value on each line, all others print one value. */
 import {
   anything,
   boolean,

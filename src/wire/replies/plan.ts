@@ -1,4 +1,4 @@
-/** What is said of a plan that is not run: what is wrong with it, and how long it would take. */
+/** Replies about a plan that is not run: what is wrong with it, and how long it would take. */
 import { boolean, type Infer, list, nullable, number, oneOf } from "../../std/schema.ts";
 import { object } from "../../std/schema-maps.ts";
 import { count, names, words } from "./words.ts";

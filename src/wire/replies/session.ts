@@ -1,4 +1,4 @@
-/** Who works. */
+/** Sessions, pools and wakes. */
 import { DISPATCH_MODES } from "../../domain/pool.ts";
 import { SESSION_STATES } from "../../domain/session.ts";
 import { boolean, type Infer, list, oneOf } from "../../std/schema.ts";
@@ -30,7 +30,7 @@ export const SESSION = object({
 export type SessionReply = Infer<typeof SESSION>;
 export const SESSION_LIST = list(SESSION);
 
-/** A wake: there is something to claim, and it is kept for this session until then. Says nothing about ownership. */
+/** A wake: a task waits, and is kept for this session until then. It says nothing about ownership. */
 export const WAKE = object({
   run: words(),
   task: words(),

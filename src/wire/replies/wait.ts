@@ -71,7 +71,7 @@ export const WAIT = tagged("reason", EVIDENCE_OF);
 export type WaitReply = Infer<typeof WAIT>;
 
 type Evidence = { [Reason in WaitReason]: Read<(typeof EVIDENCE_OF)[Reason]> }[WaitReason];
-/** The same without the reason, where that stands elsewhere. */
+/** The same without the reason, where another field has it. */
 export const EVIDENCE = union(
   ...Object.values(EVIDENCE_OF).map((fields: Fields) => object(fields)),
 ) as Schema<unknown> as Schema<Evidence>;

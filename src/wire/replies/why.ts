@@ -73,7 +73,7 @@ export const WHY = object({
       object({
         session: words(),
         state: oneOf(SESSION_STATES),
-        suits: boolean().describe("Whether the task is one that it may take."),
+        suits: boolean().describe("Whether the session may take the task."),
         claiming: boolean().optional().describe("Whether a claim of it waits to be answered."),
       }),
     ),
@@ -98,7 +98,7 @@ export const WHY = object({
   outcome: OUTCOME.optional(),
   fail_reason: oneOf(FAIL_REASONS).optional(),
   cancelled: ASKED.optional(),
-  because: list(GLIMPSE).optional().describe("For a skipped task: the chain back to the one that did not succeed."),
+  because: list(GLIMPSE).optional().describe("For a skipped task: the chain back to the task that did not succeed."),
   asked: list(WISH).optional().describe("What was asked for and has not been done yet."),
 });
 export type WhyReply = Infer<typeof WHY>;

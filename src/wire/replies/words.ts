@@ -1,4 +1,4 @@
-/** What replies are made of: small shapes that most of them have. */
+/** Small shapes that most replies use. */
 import { integer, list, text } from "../../std/schema.ts";
 import { record } from "../../std/schema-maps.ts";
 
@@ -9,5 +9,5 @@ export const count = () => integer({ min: 0 });
 export const names = () => list(words());
 export const texts = () => record({ accepts: () => true, expects: "any name", pattern: "" }, words());
 
-/** Who asked for something, and why. */
+/** Which person asked for something, and why. */
 export const asked = { by: words().describe("Who asked for it."), why: words().optional() };
