@@ -155,7 +155,6 @@ describe("the law of words", () => {
     ["at home", "src/effects/clock.ts", "Date.now()"],
     ["in a test", "src/engine/tick.test.ts", "Date.now()"],
     ["in a benchmark", "bench/main.ts", "performance.now()"],
-    ["in the spawner", "src/execute/process/spawner/main.ts", "setTimeout(f)"],
     ["in a comment", "src/engine/tick.ts", "/* not Date.now() */"],
     ["when the date is given", "src/views/gantt.ts", "new Date(at)"],
     ["of a connection, which times itself", "src/wire/channel.ts", "socket.setTimeout(5)"],

@@ -156,7 +156,6 @@ const OUTSIDE_THE_PRODUCT: readonly { readonly files: RegExp; readonly why: stri
   { files: /^scripts\//, why: "a script is run by hand, once" },
   { files: /^examples\//, why: "an example is the user's program" },
   { files: /^dashboard\//, why: "a program of the browser, which has its own clock" },
-  { files: /^src\/execute\/process\/spawner\//, why: "a separate tiny program, which nothing can be injected into" },
 ];
 
 /** The laws must name what they forbid. */

@@ -7,8 +7,8 @@ import { UserError } from "../domain/errors.ts";
 import type { RunNo } from "../domain/run.ts";
 import { formatBytes } from "../domain/size.ts";
 import { isAlive } from "../effects/host.ts";
-import { readIdentity, readRecords } from "../execute/process/files.ts";
 import { sight } from "../execute/process/marks.ts";
+import { readStateId, slotsLeft } from "../execute/process/register.ts";
 import { brokenLaws } from "../simulate/history/offline.ts";
 import { openStore } from "../store/open.ts";
 import { replayAll, replayRun, replayRuns } from "../store/replay.ts";
@@ -189,27 +189,26 @@ function checkOwner(owner: Owner | undefined, scheduler: Owner | undefined): Fin
 /** Processes of tasks whose scheduler is gone. They end by themselves when their lease does; after that something is wrong. */
 function* checkProcesses({ root }: StateDir, scheduler: Owner | undefined): Generator<Finding> {
   const check = "processes";
-  const directory = join(root, "processes");
-  const identity = readIdentity(directory);
-  if (identity === undefined || scheduler !== undefined) {
+  const stateId = readStateId(root);
+  if (stateId === undefined || scheduler !== undefined) {
     yield { check, health: "ok", message: "nothing runs without a scheduler" };
     return;
   }
   const hint = "`rota run PLAN --resume` takes them over; `rota cancel` stops them.";
-  const left = [...sight(identity.stateId)];
+  const left = [...sight(stateId)];
   for (const [attempt, pids] of left) {
     yield { check, health: "warning", message: `${attempt} still runs (pid ${pids.join(", ")})`, hint };
   }
-  const spawners = readRecords(directory).filter(({ process }) => isAlive(process));
-  for (const { process } of spawners) {
+  const wrappers = slotsLeft(root).filter(({ wrapper }) => isAlive(wrapper));
+  for (const { wrapper } of wrappers) {
     yield {
       check,
       health: "warning",
-      message: `a spawner is left (pid ${process.pid})`,
-      hint: "It leaves by itself when its tasks have ended.",
+      message: `the wrapper of a task is left (pid ${wrapper.pid})`,
+      hint: "It leaves by itself when its task has ended.",
     };
   }
-  if (left.length + spawners.length === 0)
+  if (left.length + wrappers.length === 0)
     yield { check, health: "ok", message: "nothing is left of earlier schedulers" };
 }
 

@@ -45,7 +45,7 @@ function logOf(state: StateDir, no: number): void {
   const log = state.log(idOf(no), taskId("a"), 1);
   mkdirSync(dirname(log), { recursive: true });
   writeFileSync(log, "said\n");
-  utimesSync(dirname(log), daysLater(no) / 1_000, daysLater(no) / 1_000);
+  utimesSync(join(state.runs, idOf(no)), daysLater(no) / 1_000, daysLater(no) / 1_000);
 }
 
 const idsIn = async (state: StateDir) => {
@@ -64,7 +64,7 @@ test("what ended long ago is forgotten with its logs; what goes on, is new or is
   expect(pruned.runs.map(({ no }) => no)).toEqual([1, 3]);
   expect(pruned.logs).toBe(2);
   expect(await idsIn(state)).toEqual([2, 4, 5, 6]);
-  expect(readdirSync(state.logs).sort()).toEqual(["run-2", "run-5", "run-6"]);
+  expect(readdirSync(state.runs).sort()).toEqual(["run-2", "run-5", "run-6"]);
   await expectClean(state);
   await using store = openSqliteStore(state.database);
   expect((await store.history("plan")).durations.get("a")).toMatchObject({ count: 5 });
@@ -90,10 +90,10 @@ test("who was stopped before the logs were removed has the next one remove them,
   }
   await expectClean(state);
   // Of a run that is just beginning, or that only a later copy of the database knew.
-  mkdirSync(join(state.logs, "run-7"));
-  writeFileSync(join(state.logs, "notes.txt"), "mine\n");
+  mkdirSync(join(state.runs, "run-7"));
+  writeFileSync(join(state.runs, "notes.txt"), "mine\n");
   expect(await prune(state, { olderThan: DAY, keep: 99, now: daysLater(6) })).toEqual({ runs: [], logs: 2 });
-  expect(readdirSync(state.logs).sort()).toEqual(["notes.txt", "run-2", "run-5", "run-6", "run-7"]);
+  expect(readdirSync(state.runs).sort()).toEqual(["notes.txt", "run-2", "run-5", "run-6", "run-7"]);
 });
 
 test("it is refused while somebody schedules, with what to do", async () => {
@@ -121,6 +121,6 @@ test("the command says what it did, or would do", async () => {
   });
   expect(await idsIn(state)).toHaveLength(LAST);
   expect((await said()).out).toBe("3 runs forgotten, and the logs of 3.\n");
-  expect(existsSync(join(state.logs, "run-1"))).toBe(false);
+  expect(existsSync(join(state.runs, "run-1"))).toBe(false);
   expect(JSON.parse((await said("--json")).out)).toEqual({ dry_run: false, runs: [], logs: 0 });
 });

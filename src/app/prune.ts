@@ -73,8 +73,8 @@ function busy({ root }: StateDir, { command, process: { pid } }: Owner, gone = 0
 /** Of runs that nobody knows. Only what is old: the logs of a run that is just beginning may be there before it is written down. */
 async function removeLogs(state: StateDir, store: Store, before: Instant): Promise<number> {
   let removed = 0;
-  for (const name of await foldersIn(state.logs)) {
-    const folder = join(state.logs, name);
+  for (const name of await foldersIn(state.runs)) {
+    const folder = join(state.runs, name);
     if ((await store.runs({ id: runId(name) })).length > 0 || (await stat(folder)).mtimeMs >= before) continue;
     await rm(folder, { recursive: true, force: true });
     removed++;

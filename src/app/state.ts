@@ -12,20 +12,20 @@ export interface StateDir {
   readonly database: string;
   /** Touched to tell the scheduler that there is a request. */
   readonly bell: string;
-  /** A folder for each run. */
-  readonly logs: string;
+  /** A folder for each run, in it one for each task, and in that one for each attempt. */
+  readonly runs: string;
   log(run: RunId, task: TaskId, attempt: number): string;
 }
 
 export function stateDir(root: string): StateDir {
-  const logs = join(root, "logs");
+  const runs = join(root, "runs");
   return {
     root,
     database: join(root, "rota.db"),
     bell: join(root, "bell"),
-    logs,
+    runs,
     // Names hold nothing that would have to be made plain.
-    log: (run, task, attempt) => `${logs}${sep}${run}${sep}${task}.${attempt}.log`,
+    log: (run, task, attempt) => `${runs}${sep}${run}${sep}${task}${sep}${attempt}${sep}log`,
   };
 }
 

@@ -14,7 +14,7 @@ export const run: RunCommand = async (input, context) => {
   const { values: config } = await loadConfig({ cwd, planDir: loaded.directory, env, flags: flagsOf(input) });
   const { openCrew } = await import("../app/crew.ts");
   const executor = openCrew({ state, config, environment: env });
-  // What the scheduler itself is made of is loaded while the spawner starts.
+  // What the scheduler itself is made of is loaded while the shell that runs the first task starts.
   const [{ openScheduler }, { openRun }, { goOn }, { beginning }] = await Promise.all([
     import("../app/scheduler.ts"),
     import("../app/submit.ts"),

@@ -64,9 +64,12 @@ export function backoff(retry: RetryPolicy, failures: number, jitter: number): M
   return millis(Math.floor(jitter * (ceiling + 1)));
 }
 
-/** `retry.on` lists exit codes, so only an exit can be outside it. */
+/** `retry.on` lists exit codes, so only an exit can be outside it. A code that may stand for a signal is taken for one. */
 const isWorthRetrying = (outcome: Failure, retry: RetryPolicy): boolean =>
-  outcome.kind !== "exit" || retry.on.length === 0 || retry.on.includes(outcome.code);
+  outcome.kind !== "exit" ||
+  outcome.maybeSignal !== undefined ||
+  retry.on.length === 0 ||
+  retry.on.includes(outcome.code);
 
 function freeDelay(outcome: Failure, jitter: number): Millis {
   if (outcome.kind === "shutdown") return millis(0);

@@ -45,6 +45,8 @@ export interface TaskRef {
 export interface ExitFailure extends Ended {
   readonly kind: "exit";
   readonly code: number;
+  /** A shell gives this code, too, for a process that this signal ended. */
+  readonly maybeSignal?: string;
   /** What its worker says of it. */
   readonly message?: string;
 }
@@ -95,7 +97,7 @@ export function describeOutcome(outcome: Outcome): string {
     case "success":
       return outcome.takenFrom === undefined ? "succeeded" : `took the result of ${refText(outcome.takenFrom)}`;
     case "exit":
-      return `exit code ${outcome.code}${outcome.message === undefined ? "" : `: ${outcome.message}`}`;
+      return describeExit(outcome);
     case "signal":
       return outcome.limit === "memory" ? "went over its memory limit" : `killed by ${outcome.signal}`;
     case "timeout":
@@ -109,6 +111,11 @@ export function describeOutcome(outcome: Outcome): string {
     default:
       return outcome.message === undefined ? outcome.kind : `${outcome.kind}: ${outcome.message}`;
   }
+}
+
+function describeExit({ code, maybeSignal, message }: ExitFailure): string {
+  const perhaps = maybeSignal === undefined ? "" : ` (perhaps ${maybeSignal})`;
+  return `exit code ${code}${perhaps}${message === undefined ? "" : `: ${message}`}`;
 }
 
 /** `build of run release-1`. */

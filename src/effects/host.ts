@@ -34,12 +34,6 @@ export function processIdentity(pid: number): ProcessIdentity | undefined {
   return stat === undefined || stat.zombie ? undefined : { pid, startTime: stat.startTime, bootId: bootId() };
 }
 
-/** The identity of a process that was started just now, even if it was so quick that it has ended already. */
-export function childIdentity(pid: number): ProcessIdentity | undefined {
-  const stat = processStat(pid);
-  return stat === undefined ? undefined : { pid, startTime: stat.startTime, bootId: bootId() };
-}
-
 export function ownIdentity(): ProcessIdentity {
   return processIdentity(process.pid) ?? { pid: process.pid, startTime: "", bootId: bootId() };
 }

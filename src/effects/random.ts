@@ -70,9 +70,3 @@ export function isToken(token: string, stored: string): boolean {
   const given = digestBytesOf(Buffer.from(token));
   return kept.length === given.length && nodeCrypto().timingSafeEqual(given, kept);
 }
-
-/** Whether the caller has given the secret itself. The time it takes says nothing about how much of it was right. */
-export function isSecret(given: string, secret: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(secret)];
-  return a.length === b.length && nodeCrypto().timingSafeEqual(a, b);
-}

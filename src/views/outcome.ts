@@ -20,8 +20,10 @@ export function outcomeJson(outcome: Outcome): OutcomeReply {
         ...(outcome.takenFrom !== undefined && { taken_from: outcome.takenFrom }),
         ...used,
       };
-    case "exit":
-      return { kind, message, code: outcome.code, ...used };
+    case "exit": {
+      const perhaps = outcome.maybeSignal === undefined ? {} : { maybe_signal: outcome.maybeSignal };
+      return { kind, message, code: outcome.code, ...perhaps, ...used };
+    }
     case "verify":
       return { kind, message, code: outcome.code, ...used };
     case "signal": {

@@ -112,7 +112,7 @@ describe("the report", () => {
       ✖ d  exit code 3 after 1s, attempt 2
         │ not ok 41 - renders header
         │   expected: <h1>
-        .rota/logs/release-7f3a2c/d.2.log
+        .rota/runs/release-7f3a2c/d/2/log
 
       ✖ release failed after 12s
         tasks          3 done · 1 failed · 5 attempts

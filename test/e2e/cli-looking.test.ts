@@ -83,7 +83,7 @@ describe("status", () => {
         2 done · 1 failed · 1 skipped
 
       Failed
-        ✖ build  exit code 1 after 2s, attempt 2, 1 skipped  ~/.rota/logs/release-abc1…
+        ✖ build  exit code 1 after 2s, attempt 2, 1 skipped  ~/.rota/runs/release-abc1…
 
       Next
         rota logs build  what it said

@@ -70,7 +70,7 @@ describe.skipIf(!canInject())(`at the N-th call that changes a file${WITHOUT_STR
       const copied = (): StateDir => {
         const state = stateDir(join(place, String(++copies)));
         cpSync(full.root, state.root, { recursive: true });
-        for (const name of readdirSync(state.logs)) utimesSync(join(state.logs, name), 1, 1);
+        for (const name of readdirSync(state.runs)) utimesSync(join(state.runs, name), 1, 1);
         return state;
       };
       const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1" };
@@ -91,7 +91,7 @@ describe.skipIf(!canInject())(`at the N-th call that changes a file${WITHOUT_STR
           nameOf(fault),
         ).toEqual([RUNS]);
         expect(await store.lastSeq(), nameOf(fault)).toBe(4 * RUNS);
-        expect(readdirSync(state.logs), nameOf(fault)).toEqual([]);
+        expect(readdirSync(state.runs), nameOf(fault)).toEqual([]);
       });
     },
     LIMIT,

@@ -82,7 +82,7 @@ async function expectWholeHistory(place: Place): Promise<void> {
     expect(kinds.at(-1), `the last word on ${task}`).toBe("succeeded");
   }
 
-  // The spawner outlives the scheduler, so even what ran during a kill ran once.
+  // The wrapper of an attempt outlives the scheduler, so even what ran during a kill ran once.
   const trace = readFileSync(join(place.dir, "trace"), "utf8").trim().split("\n").sort();
   const once = Array.from({ length: TASKS }, (_, no) => [`end t${no}`, `start t${no}`])
     .flat()

@@ -63,15 +63,16 @@ describe("R14: what a dead daemon left", () => {
     expect((await place.rota(["doctor", "--state", "state"])).code).toBe(0);
   });
 
-  /** As if the pids of the daemon, its spawner and a task had been given to another process since. */
+  /** As if the pids of the daemon, a wrapper and a task had been given to another process since. */
   async function impersonate(place: Place, pid: number): Promise<void> {
     const process = { pid, startTime: "1", bootId: bootId() };
     await using store = openSqliteStore(join(place.dir, "state", "rota.db"));
     await store.acquire({ ...owner("rota serve"), process, host: hostName() });
-    const folder = join(place.dir, "state", "processes");
-    mkdirSync(folder, { recursive: true });
-    const socket = join(folder, "gone.sock");
-    writeFileSync(join(folder, "gone.json"), JSON.stringify({ id: "gone", process, socket }));
+    const folder = join(place.dir, "state", "processes", "gone");
+    const attempt = join(place.dir, "state", "runs", "left", "a", "1");
+    for (const path of [folder, attempt]) mkdirSync(path, { recursive: true });
+    writeFileSync(join(folder, "slot-1"), `${bootId()} ${pid} 1\n${attempt}\n`);
+    writeFileSync(join(attempt, "begun"), `${bootId()} ${pid} 1\n`);
   }
 });
 

@@ -293,5 +293,5 @@ test("a gigabyte of output leaves the scheduler as small as it was, and is all i
   expect(most).toBeLessThan(200e6);
   const { run } = lastJson<Summary>(end);
   const { statSync } = await import("node:fs");
-  expect(statSync(`${place.dir}/.rota/logs/${run}/loud.1.log`).size).toBe(1_000_000_000);
+  expect(statSync(`${place.dir}/.rota/runs/${run}/loud/1/log`).size).toBe(1_000_000_000);
 });

@@ -12,7 +12,8 @@ import { LineCleaner, readOn, tailStart } from "../../src/cli/log-bytes.ts";
 import { parseCommandLine } from "../../src/cli/parse.ts";
 import { formatBytes, parseBytes } from "../../src/domain/size.ts";
 import { DURATION_MAX, formatDuration, parseDuration } from "../../src/domain/time.ts";
-import { parseFromSpawner, parseToSpawner } from "../../src/execute/process/messages.ts";
+import { parseIdentity, parseOutcome } from "../../src/execute/process/directory.ts";
+import { parseSlot } from "../../src/execute/process/register.ts";
 import { parseAddress } from "../../src/http/address.ts";
 import { queryOf, readRequest } from "../../src/http/input.ts";
 import { serveStdio } from "../../src/mcp/stdio.ts";
@@ -161,18 +162,19 @@ export const PARSERS: readonly Parser[] = [
   },
   { name: "event-stream", seeds: ["id: 1\ndata: {}\n\n", ": hi\n\ndata: a\ndata: b\n\n"], run: readStream },
   {
-    name: "spawner-message",
+    name: "attempt-files",
     seeds: [
-      '{"kind":"hello","secret":"s","settings":{"leaseMs":1},"environment":{}}',
-      '{"kind":"ended","key":"k","outcome":{"kind":"success","durationMs":1}}',
-      '{"kind":"start","key":"k","command":{"shell":"x"},"cwd":"/","env":{},"log":"l","nice":0}',
-      '{"kind":"welcome","live":[],"ends":[]}',
+      "7\n0m0.00s 0m0.01s\n0m1.20s 0m0.30s\n",
+      "8c3f 4711 815\n",
+      "8c3f 4711 815\n/state/runs/run/task/1\n0m0.00s 0m0.01s\n0m1.20s 0m0.30s\n",
     ],
-    grow: growJson,
     run: (input) => {
-      const line = input.toString("utf8");
-      for (const message of [parseToSpawner(line), parseFromSpawner(line)])
-        if (message !== undefined) promise(typeof message.kind === "string", "a message has a kind");
+      const text = input.toString("utf8");
+      const outcome = parseOutcome(text);
+      promise(outcome === undefined || (text.includes("\n") && outcome.status < 1_000), "an outcome is a whole line");
+      const identity = parseIdentity(text);
+      promise(identity === undefined || identity.pid > 0, "an identity names a process");
+      promise(parseSlot("slot", text) === undefined || identity !== undefined, "a slot names its wrapper");
     },
   },
   {

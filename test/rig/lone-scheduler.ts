@@ -11,19 +11,27 @@ export interface LoneSetup {
   readonly stateDir: string;
   readonly options: Partial<ProcessOptions>;
   readonly attempts: readonly Attempt[];
+  /** Taken over from an earlier scheduler. */
+  readonly adopted: readonly Attempt[];
 }
 
 const SOURCE = join(import.meta.dirname, "../../src");
 const PROGRAM = `
   import { openProcessExecutor } from ${JSON.stringify(join(SOURCE, "execute/process/executor.ts"))};
   import { systemClock } from ${JSON.stringify(join(SOURCE, "effects/clock.ts"))};
-  const { stateDir, options, attempts, node } = JSON.parse(process.argv[1]);
-  process.execPath = node;
+  const { stateDir, options, attempts, adopted } = JSON.parse(process.argv[1]);
   const executor = openProcessExecutor({ stateDir, clock: systemClock(), options });
+  const teller = ({ fence }) => {
+    const say = (what) => console.log(JSON.stringify({ fence, ...what }));
+    return { say, watch: { started: (process) => say({ process }), progressed() {}, said() {} } };
+  };
   for (const attempt of attempts) {
-    const say = (what) => console.log(JSON.stringify({ fence: attempt.fence, ...what }));
-    const watch = { started: (process) => say({ process }), progressed() {}, said() {} };
+    const { say, watch } = teller(attempt);
     executor.start(attempt, watch).outcome.then((outcome) => say({ outcome }));
+  }
+  for (const attempt of adopted) {
+    const { say, watch } = teller(attempt);
+    executor.adopt(attempt, undefined, watch).then((handle) => handle.outcome).then((outcome) => say({ outcome }));
   }
 `;
 
@@ -32,11 +40,9 @@ export class LoneScheduler {
   /** The process of each attempt that started, and the outcomes. */
   readonly said: { fence: number; process?: ProcessIdentity; outcome?: object }[] = [];
 
-  /** `node` is what it starts Node by. */
-  constructor(setup: LoneSetup, node = process.execPath) {
+  constructor(setup: LoneSetup) {
     const argv = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", PROGRAM];
-    const input = JSON.stringify({ ...setup, node });
-    this.#child = spawn(process.execPath, [...argv, input], { stdio: ["ignore", "pipe", "inherit"] });
+    this.#child = spawn(process.execPath, [...argv, JSON.stringify(setup)], { stdio: ["ignore", "pipe", "inherit"] });
     createInterface({ input: this.#child.stdout as NodeJS.ReadableStream }).on("line", (line) => {
       this.said.push(JSON.parse(line));
     });

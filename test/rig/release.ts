@@ -54,4 +54,4 @@ export function releaseDispatcher({ run }: Story): Dispatcher {
   return dispatcher;
 }
 
-export const logOf = (task: string, attempt: number): string => `.rota/logs/release-7f3a2c/${task}.${attempt}.log`;
+export const logOf = (task: string, attempt: number): string => `.rota/runs/release-7f3a2c/${task}/${attempt}/log`;

@@ -15,23 +15,23 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { millis } from "../../domain/time.ts";
 import { systemClock } from "../../effects/clock.ts";
-import { memoryOf } from "../../effects/host.ts";
+import { isAlive, memoryOf } from "../../effects/host.ts";
 import { CANCELLED, eventually, executorConformance, place, shell, told } from "../conformance.ts";
 import type { Attempt, Executor, Handle } from "../executor.ts";
 import { openProcessExecutor } from "./executor.ts";
-import { readRecords } from "./files.ts";
-import { FORKERS, type ProcessOptions } from "./options.ts";
+import type { ProcessOptions } from "./options.ts";
+import { slotsLeft } from "./register.ts";
 
 // Real processes on a machine that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
 const MIB = 1024 * 1024;
 
-describe.each(FORKERS)("process executor, forking through %s", (forker) => {
-  executorConformance((stateDir) => openProcessExecutor({ stateDir, clock: systemClock(), options: { forker } }));
+describe("process executor", () => {
+  executorConformance((stateDir) => openProcessExecutor({ stateDir, clock: systemClock() }));
 });
 
-describe.each(FORKERS)("a process, forked through %s", (forker) => {
+describe("a process", () => {
   let dir: string;
   let executor: Executor;
   const open = (environment: NodeJS.ProcessEnv = process.env, options: Partial<ProcessOptions> = {}): Executor => {
@@ -39,7 +39,7 @@ describe.each(FORKERS)("a process, forked through %s", (forker) => {
       stateDir: join(dir, "state"),
       clock: systemClock(),
       environment,
-      options: { forker, ...options },
+      options,
     });
     return executor;
   };
@@ -52,7 +52,7 @@ describe.each(FORKERS)("a process, forked through %s", (forker) => {
   });
   afterEach(async () => {
     await executor[Symbol.asyncDispose]();
-    // A spawner is a process of its own, and may still be leaving.
+    // A watchdog is a process of its own, and may still be leaving.
     rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
   });
 
@@ -68,9 +68,15 @@ describe.each(FORKERS)("a process, forked through %s", (forker) => {
     expect(watch.starts).toEqual([{ pid: Number(pid), startTime, bootId }]);
   });
 
-  test("a signal that was not ours is an outcome of its own", async () => {
+  test("a code above 128 is kept, with the signal that it may stand for", async () => {
     open();
-    expect(await start("kill -SEGV $$").outcome).toMatchObject({ kind: "signal", signal: "SIGSEGV" });
+    expect(await start("kill -SEGV $$").outcome).toMatchObject({ kind: "exit", code: 139, maybeSignal: "SIGSEGV" });
+    expect(await start("exit 143", { fence: 2 }).outcome).toMatchObject({
+      kind: "exit",
+      code: 143,
+      maybeSignal: "SIGTERM",
+    });
+    expect(await start("exit 255", { fence: 3 }).outcome).not.toHaveProperty("maybeSignal");
   });
 
   test("what cannot be executed is told apart from what is not there", async () => {
@@ -164,12 +170,12 @@ describe.each(FORKERS)("a process, forked through %s", (forker) => {
     );
   });
 
-  test("a gigabyte of output costs neither the scheduler nor the spawner memory", async () => {
+  test("a gigabyte of output costs neither the scheduler nor the wrapper memory", async () => {
     open();
     await start("true").outcome;
-    const [spawner] = readRecords(join(dir, "state", "processes"));
+    const [slot] = slotsLeft(join(dir, "state"));
     const resident = (): number[] =>
-      [process.pid, spawner?.process.pid ?? 0].map((pid) => memoryOf(pid)?.resident ?? Number.NaN);
+      [process.pid, slot?.wrapper.pid ?? 0].map((pid) => memoryOf(pid)?.resident ?? Number.NaN);
     const before = resident();
     expect(await start("head -c 1G /dev/zero", { fence: 2 }).outcome).toMatchObject({ kind: "success" });
     expect(statSync(join(dir, "logs", "task.log")).size).toBe(1024 * MIB);
@@ -233,20 +239,15 @@ describe.each(FORKERS)("a process, forked through %s", (forker) => {
     expect(log()).toBe("7\n0\n");
   });
 
-  test("when it is disposed of, its spawners are gone and leave nothing but the identity of the directory", async () => {
+  test("when it is disposed of, its shells are gone and leave nothing but the identity of the directory", async () => {
     open();
     await Promise.all(Array.from({ length: 50 }, (_, index) => start("true", { fence: index + 1 }).outcome));
     const processes = join(dir, "state", "processes");
-    const spawners = readRecords(processes);
-    expect(spawners.length).toBeGreaterThan(0);
+    const wrappers = slotsLeft(join(dir, "state")).map(({ wrapper }) => wrapper);
+    expect(wrappers.length).toBeGreaterThan(0);
     await executor[Symbol.asyncDispose]();
-    await eventually(() =>
-      expect(spawners.map(({ process }) => memoryOf(process.pid))).toEqual(spawners.map(() => undefined)),
-    );
-    expect(
-      readdirSync(processes).filter((name) => !["identity.json", "spawner.log", "compiled"].includes(name)),
-    ).toEqual([]);
-    expect(readFileSync(join(processes, "spawner.log"), "utf8")).toBe("");
+    expect(wrappers.filter(isAlive)).toEqual([]);
+    expect(readdirSync(processes)).toEqual(["identity.json"]);
     expect(statSync(processes).mode & 0o777).toBe(0o700);
     expect(statSync(join(processes, "identity.json")).mode & 0o777).toBe(0o600);
   });

@@ -1,24 +1,28 @@
-/** Runs attempts as processes of this machine, through spawners that outlive the scheduler. See README.md in src/execute. */
+/** Runs attempts as processes of this machine, through small shells that outlive the scheduler. See README.md in src/execute. */
+import { rmSync } from "node:fs";
 import type { ProcessIdentity } from "../../domain/task.ts";
-import { millis } from "../../domain/time.ts";
-import type { Clock } from "../../effects/clock.ts";
+import { later, millis } from "../../domain/time.ts";
+import { type Clock, sleep } from "../../effects/clock.ts";
+import { bootId, isAlive, processStat } from "../../effects/host.ts";
 import { systemSecrets } from "../../effects/random.ts";
 import { invariant } from "../../std/invariant.ts";
 import type { Attempt, Executor, Handle, Watch } from "../executor.ts";
-import { Bound } from "./bound.ts";
-import { baseEnvironment, taskEnvironment } from "./environment.ts";
-import { claimIdentity, errorsFile, forgetSpawner, prepareDirectory, type StateIdentity } from "./files.ts";
-import { type Inheritance, inherit } from "./inherit.ts";
-import { canFork, launchForker, launchSpawner } from "./launcher.ts";
-import type { Link } from "./link.ts";
-import { attemptKey, type Sighting, sight } from "./marks.ts";
-import type { Hello, Start } from "./messages.ts";
+import { LiveAttempt, SECOND_LOOK, type Surroundings } from "./attempt.ts";
+import { attemptDirectory, type Begun, prepareDirectory, takeBegun, wasStopped } from "./directory.ts";
+import { endProcesses, livingGroups, signal } from "./ending.ts";
+import { baseEnvironment, type Environment, taskEnvironment } from "./environment.ts";
+import { explainFile, explainStart } from "./explain.ts";
+import { attemptKey, attemptMarks, namedBy, type Sighting, sight } from "./marks.ts";
 import { PROCESS_DEFAULTS, type ProcessOptions } from "./options.ts";
-import { isStranded, rescue, type Stranded } from "./rescue.ts";
-import { maskLog } from "./spawner/log.ts";
+import { argvOf, exportText, oddOf, orderText } from "./order.ts";
+import { Register, type Slot } from "./register.ts";
+import { Sampler } from "./sampler.ts";
+import { Strays } from "./strays.ts";
+import { startWatchdog, type Watchdog } from "./watchdog.ts";
+import { Wrapper } from "./wrapper.ts";
 
 export interface ProcessExecutorSetup {
-  /** Where spawners leave word for later schedulers. One scheduler at a time. */
+  /** Where schedulers find what an earlier one left. One scheduler at a time. */
   readonly stateDir: string;
   readonly clock: Clock;
   /** The scheduler's own: the source of what tasks may see, and of their secrets. */
@@ -26,245 +30,240 @@ export interface ProcessExecutorSetup {
   readonly options?: Partial<ProcessOptions>;
 }
 
-/** Returns at once, while the spawner starts; what is asked meanwhile waits in its socket. */
+/** Returns at once, while the first shells start; what is asked meanwhile waits in their input. */
 export function openProcessExecutor(setup: ProcessExecutorSetup): Executor {
   return new ProcessExecutor(setup);
 }
 
-/** Starts after which a second spawner is worth its own start. */
-const BUSY_STARTS = 32;
-const NOBODY: ReadonlySet<Link> = new Set();
+/** Wrappers that are kept for attempts to come. */
+const IDLE_MAX = 16;
+/** Longer than a process takes from creating a file to writing a line into it. */
+const SAID_WITHIN = millis(1_000);
+const SAID_LOOK = millis(5);
 
 class ProcessExecutor implements Executor {
-  readonly #clock: Clock;
+  readonly #stateDir: string;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #options: ProcessOptions;
-  readonly #secrets = systemSecrets();
-  readonly #directory: string;
-  readonly #identity: StateIdentity;
-  /** Nobody was here before, so that nothing can be left of them. */
-  readonly #isNew: boolean;
-  readonly #hello: Hello;
-  /** Spawners started here. */
-  #crew: Link[] = [];
-  #forker: ProcessOptions["forker"];
-  readonly #own = new Set<string>();
-  readonly #logs = new Map<string, { readonly log: string; readonly secrets: readonly string[] }>();
-  #starts = 0;
-  #inheritance: Promise<Inheritance> | undefined;
-  /** Where something ran when it was adopted: how that ends is told at any time, and saved later. They leave by themselves. */
-  readonly #owed = new Set<Link>();
-  #swept = false;
-  #sighting: Sighting | undefined;
-  readonly #rescues = new Set<Promise<void>>();
+  readonly #base: Environment;
+  readonly #register: Register;
+  readonly #around: Surroundings;
+  readonly #watchdog: Watchdog;
+  readonly #wrappers = new Set<Wrapper>();
+  readonly #idle: Wrapper[] = [];
+  readonly #live = new Set<LiveAttempt>();
+  /** What earlier schedulers left, by the directory of the attempt; taken over at the first question. */
+  #left: Map<string, Slot> | undefined;
+  readonly #adopted = new Map<LiveAttempt, Slot>();
   #disposed: Promise<void> | undefined;
 
   constructor({ stateDir, clock, environment = process.env, options }: ProcessExecutorSetup) {
-    this.#clock = clock;
+    const secrets = systemSecrets();
+    this.#stateDir = stateDir;
     this.#environment = environment;
     this.#options = { ...PROCESS_DEFAULTS, ...options };
-    this.#forker = canFork() ? this.#options.forker : "node";
-    this.#directory = prepareDirectory(stateDir);
-    const fresh: StateIdentity = { stateId: this.#secrets.token(), secret: this.#secrets.token() };
-    this.#identity = claimIdentity(this.#directory, () => fresh, this.#secrets.suffix());
-    this.#isNew = this.#identity.stateId === fresh.stateId;
-    this.#hello = {
-      kind: "hello",
-      secret: this.#identity.secret,
-      environment: baseEnvironment(environment, this.#options.passEnv),
-      settings: {
-        leaseMs: this.#options.lease,
-        orphans: this.#options.orphans,
-        graceMs: this.#options.grace,
-        leftoverGraceMs: this.#options.leftoverGrace,
-        logMaxBytes: this.#options.logMaxBytes,
-      },
+    this.#register = new Register(stateDir, `${process.pid}-${secrets.suffix()}`, secrets.token());
+    const { stateId, home } = this.#register;
+    this.#base = { ...baseEnvironment(environment, this.#options.passEnv), ROTA_STATE_ID: stateId };
+    this.#around = {
+      clock,
+      options: this.#options,
+      sampler: new Sampler(clock),
+      strays: new Strays(stateId, clock, this.#options.leftoverGrace),
+      ended: (attempt) => this.#ended(attempt),
     };
-    this.#launch();
+    this.#watchdog = startWatchdog(home, `ROTA_STATE_ID=${stateId}`, this.#options);
+    this.#idle.push(this.#launch());
   }
 
   start(attempt: Attempt, watch: Watch): Handle {
-    const bound = new Bound(attemptKey(attempt), watch, this.#clock.now());
-    if (this.#disposed !== undefined) bound.settle({ kind: "shutdown", durationMs: millis(0) });
-    else this.#startAnew(attempt, bound);
-    return bound;
-  }
-
-  #startAnew(attempt: Attempt, bound: Bound): void {
     const wanted = taskEnvironment(attempt.env, this.#environment);
-    if (!wanted.ok) return bound.settle({ kind: "spawn", message: wanted.error, durationMs: millis(0) });
-    const { env, secrets } = wanted.value;
-    if (secrets.length > 0) this.#remember(bound, attempt.log, secrets);
-    this.#pick().start(this.#order(bound.key, attempt, env, secrets), bound);
+    const live = this.#enter(attempt, wanted.ok ? wanted.value.secrets : [], watch);
+    if (this.#disposed !== undefined) live.refuse();
+    else if (wanted.ok) this.#begin(live, attempt, wanted.value.env);
+    else live.failed({ kind: "spawn", message: wanted.error });
+    return live;
   }
 
   async adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined> {
-    const bound = new Bound(attemptKey(attempt), watch, this.#clock.now());
-    const { links, ends } = await this.#inherit();
-    for (const link of links) {
-      if (!link.adopt(bound)) continue;
-      if (link.bound.has(bound.key)) this.#owed.add(link);
-      return bound;
-    }
-    const ended = ends.get(bound.key);
-    if (ended !== undefined) {
-      if (ended.process !== undefined) bound.started(ended.process);
-      bound.settle(ended.outcome);
-      return bound;
-    }
-    // Looked for once for all that are asked for: nobody starts anything meanwhile.
-    this.#sighting ??= sight(this.#identity.stateId);
-    if (!isStranded({ key: bound.key, process }, this.#sighting)) return undefined;
-    bound.started(process);
-    this.#rescue([bound], "its spawner was gone");
-    return bound;
+    const left = this.#takeOver();
+    const directory = attemptDirectory(this.#stateDir, attempt);
+    const slot = left.get(directory);
+    const begun = await this.#whatBegan(directory, slot, process);
+    if (begun.kind === "void") return undefined;
+    const wanted = taskEnvironment(attempt.env, this.#environment);
+    const live = this.#enter(attempt, wanted.ok ? wanted.value.secrets : [], watch);
+    left.delete(directory);
+    if (slot !== undefined) this.#adopted.set(live, slot);
+    if (begun.kind === "unsaid") void live.lose("it was killed before it could begin");
+    else if (begun.process.bootId !== bootId()) void live.lose("the machine was started anew");
+    else live.follow(begun.process, begun.atMs, slot, wasStopped(directory));
+    return live;
   }
 
   async sweep(): Promise<number> {
-    const inheritance = await this.#inherit();
-    this.#sighting = undefined;
-    const left: Bound[] = [];
-    for (const link of inheritance.links) {
-      for (const key of [...link.unclaimed.keys()]) {
-        const bound = new Bound(key, IGNORE, this.#clock.now());
-        if (link.adopt(bound)) left.push(bound);
+    const left = this.#takeOver();
+    const groups: number[] = [];
+    const swept = new Set<string>();
+    for (const [directory, { wrapper, file }] of left) {
+      // From now on it begins nothing, and what has not become the command yet is of its group.
+      if (isAlive(wrapper)) signal(-wrapper.pid, "SIGKILL");
+      const begun = takeBegun(directory);
+      if (begun.kind === "begun" && isAlive(begun.process)) {
+        groups.push(begun.process.pid);
+        swept.add(directory);
       }
+      rmSync(file, { force: true });
     }
-    for (const bound of left) bound.stop({ kind: "shutdown" }, this.#options.grace);
-    const stranded = this.#strandedKeys(inheritance);
-    const { stateId } = this.#identity;
-    await rescue(stranded, { stateId, clock: this.#clock, grace: this.#options.grace });
-    await Promise.all(left.map((bound) => bound.outcome));
-    for (const link of inheritance.links) {
-      link.forgetEnds();
-      if (link.bound.size === 0 && !this.#owed.has(link)) link.goodbye();
-    }
-    inheritance.forget(this.#owed);
-    this.#swept = true;
-    return left.length + stranded.length;
+    left.clear();
+    for (const key of this.#straysOf().keys()) swept.add(attemptDirectory(this.#stateDir, namedBy(key)));
+    if (swept.size > 0) await this.#endAll(groups);
+    return swept.size;
   }
 
-  /** Spawners that are not told goodbye go on, and remember how what they ran ended: also what was told here and perhaps not saved. */
   leave(): void {
-    this.#disposed ??= Promise.resolve();
+    if (this.#disposed !== undefined) return;
+    this.#disposed = Promise.resolve();
+    for (const live of this.#live) live.forsake();
+    for (const wrapper of this.#wrappers) wrapper.forsake();
+    this.#watchdog.forsake();
+    this.#around.sampler.stop();
+    this.#around.strays.stop();
   }
 
-  /** Stops what still runs, and ends when it has, the spawners with it. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#disposed ??= this.#dispose();
     return this.#disposed;
   }
 
   async #dispose(): Promise<void> {
-    const inherited = await this.#inheritance?.catch(() => undefined);
-    const links = [...this.#crew, ...(inherited?.links ?? [])];
-    const running = links.flatMap((link) => [...link.bound.values()]);
-    for (const bound of running) bound.stop({ kind: "shutdown" }, this.#options.grace);
-    await Promise.all([...running.map((bound) => bound.outcome), ...this.#rescues]);
-    for (const link of links) if (link.unclaimed.size === 0) link.goodbye();
-    await Promise.all(links.filter((link) => link.unclaimed.size === 0).map((link) => link.closed));
-    if (this.#swept) inherited?.forget(NOBODY);
-    for (const id of this.#own) forgetSpawner(this.#directory, id);
+    const running = [...this.#live];
+    for (const live of running) live.stop({ kind: "shutdown" }, this.#options.grace);
+    await Promise.all(running.map((live) => live.outcome));
+    await this.#around.strays.sweep();
+    this.#around.sampler.stop();
+    for (const wrapper of this.#wrappers) wrapper.end();
+    await Promise.all([...this.#wrappers].map((wrapper) => wrapper.closed));
+    // What was taken over and neither adopted nor swept is left to the next scheduler, or to the watchdog.
+    if (this.#left !== undefined && this.#left.size > 0) return this.#watchdog.forsake();
+    this.#watchdog.dismiss();
+    this.#register.forget();
   }
 
-  #order(key: string, attempt: Attempt, env: Start["env"], secrets: readonly string[]): Start {
-    const { work: command, where, log, priority, memoryLimit } = attempt;
-    invariant(!("prompt" in command), `${attempt.task} is a command`);
-    return {
-      kind: "start",
-      key,
-      command,
+  #enter(attempt: Attempt, secrets: readonly string[], watch: Watch): LiveAttempt {
+    const { where, log, memoryLimit } = attempt;
+    const facts = {
+      key: attemptKey(attempt),
+      directory: attemptDirectory(this.#stateDir, attempt),
       cwd: where.directory,
-      env,
       log,
-      nice: this.#options.nice[priority],
-      ...(memoryLimit !== undefined && { memoryLimit }),
-      ...(secrets.length > 0 && { secrets }),
+      memoryLimit,
+      secrets,
     };
+    const live = new LiveAttempt(facts, watch, this.#around);
+    this.#live.add(live);
+    return live;
   }
 
-  /** The spawner with the least to do; a further one when the work is many and short. */
-  #pick(): Link {
-    this.#starts++;
-    // A forker starts as fast as one can ask it to.
-    const most = this.#forker === "perl" ? 1 : this.#options.spawners;
-    const wanted = this.#starts > BUSY_STARTS ? most : 1;
-    this.#crew = this.#crew.filter((link) => link.open);
-    if (this.#crew.length < wanted) this.#launch();
-    return this.#crew.reduce((least, link) => (link.bound.size < least.bound.size ? link : least));
-  }
-
-  #launch(): Link {
-    const id = `${process.pid}-${this.#secrets.suffix()}`;
-    this.#own.add(id);
-    const launch = this.#forker === "perl" ? launchForker : launchSpawner;
-    const link = launch({
-      directory: this.#directory,
-      id,
-      identity: this.#identity,
-      hello: this.#hello,
-      perl: this.#options.perl,
-      lost: (from, left, replaced) => this.#lostOwn(from, left, replaced),
-    });
-    this.#crew.push(link);
-    return link;
-  }
-
-  /** A forker that never answered has started nothing, and does not work here: what was asked of it is asked of a spawner. */
-  #lostOwn(link: Link, left: readonly Bound[], replaced: boolean): void {
-    if (link.answered || this.#forker === "node" || this.#disposed !== undefined) return this.#lost(left, replaced);
-    this.#forker = "node";
-    const next = this.#launch();
-    for (const bound of left) {
-      const order = link.unanswered(bound.key);
-      if (order !== undefined) next.start(order, bound);
+  #begin(live: LiveAttempt, { work: command, log, priority }: Attempt, own: Environment): void {
+    invariant(!("prompt" in command), `${live.key} is a command`);
+    const env = { ...own, ...attemptMarks(live.key, this.#register.stateId) };
+    const { directory, cwd } = live.facts;
+    const failure = explainStart(argvOf(command), cwd, { ...this.#base, ...env });
+    if (failure !== undefined) return live.failed(failure);
+    try {
+      prepareDirectory(directory, log);
+    } catch (error) {
+      return live.failed(explainFile("the log", log, (error as NodeJS.ErrnoException).code ?? "unknown"));
     }
+    const order = { directory, log, command, cwd, env, nice: this.#options.nice[priority] };
+    this.#run(orderText(order, oddOf(this.#base)), live);
   }
 
-  #lost(left: readonly Bound[], replaced: boolean): void {
-    if (left.length === 0) return;
-    if (!replaced) this.#rescue(left, `its spawner died; ${errorsFile(this.#directory)} may say why`);
-    // They run on, for somebody else.
-    else for (const bound of left) bound.lost("another scheduler took over", this.#clock.now());
+  #run(order: string, live: LiveAttempt): void {
+    const wrapper = this.#idle.pop() ?? this.#launch();
+    /** It can run the next one, although of this one something may be left that has to be ended. */
+    const free = (): void => {
+      if (this.#disposed === undefined && this.#idle.length < IDLE_MAX) this.#idle.push(wrapper);
+      else wrapper.end();
+    };
+    wrapper.run(order, {
+      up: (process) => live.up(process),
+      bad(step, words) {
+        free();
+        live.bad(step, words);
+      },
+      down(status, cpuMs) {
+        free();
+        live.down(status, cpuMs);
+      },
+      died: (words) => live.died(words),
+    });
   }
 
-  #rescue(stranded: readonly Bound[], why: string): void {
-    const { stateId } = this.#identity;
-    const rescued = rescue(stranded, { stateId, clock: this.#clock, grace: this.#options.leftoverGrace })
-      .then(() => Promise.all(stranded.map((bound) => this.#mask(bound.key))))
-      .then(() => {
-        for (const bound of stranded) bound.lost(why, this.#clock.now());
-        this.#rescues.delete(rescued);
+  #launch(): Wrapper {
+    const wrapper = new Wrapper(this.#register.nextSlot(), exportText(this.#base));
+    this.#wrappers.add(wrapper);
+    void wrapper.closed.then(() => {
+      this.#wrappers.delete(wrapper);
+      const at = this.#idle.indexOf(wrapper);
+      if (at !== -1) this.#idle.splice(at, 1);
+    });
+    return wrapper;
+  }
+
+  #ended(live: LiveAttempt): void {
+    this.#live.delete(live);
+    const slot = this.#adopted.get(live);
+    if (slot !== undefined) rmSync(slot.file, { force: true });
+  }
+
+  #takeOver(): Map<string, Slot> {
+    this.#left ??= new Map(this.#register.takeOver().map((slot) => [slot.directory, slot]));
+    return this.#left;
+  }
+
+  /** Where its process has taken `begun` and does not say in time which one it is, it is ended. */
+  async #whatBegan(directory: string, slot: Slot | undefined, process: ProcessIdentity | undefined): Promise<Begun> {
+    const { clock } = this.#around;
+    const until = later(clock.now(), SAID_WITHIN);
+    let begun = takeBegun(directory);
+    while (begun.kind === "unsaid" && clock.now() < until) {
+      await sleep(clock, SAID_LOOK);
+      begun = takeBegun(directory);
+    }
+    if (begun.kind === "unsaid" && slot !== undefined && isAlive(slot.wrapper)) signal(-slot.wrapper.pid, "SIGKILL");
+    // Its directory is gone, and it is not.
+    const isStray = begun.kind === "void" && process !== undefined && isAlive(process);
+    return isStray ? { kind: "begun", process, atMs: clock.now() } : begun;
+  }
+
+  /** Processes that carry our mark and belong to no attempt of this executor. */
+  #straysOf(): Sighting {
+    if (this.#register.isNew) return new Map();
+    const own = new Set([...this.#live].map(({ key }) => key));
+    return new Map([...sight(this.#register.stateId)].filter(([key]) => !own.has(key)));
+  }
+
+  async #endAll(groups: readonly number[]): Promise<void> {
+    const { clock } = this.#around;
+    const killAt = later(clock.now(), this.#options.grace);
+    const end = (): Promise<void> =>
+      endProcesses({
+        find: () => {
+          const living = livingGroups(groups);
+          const pids = [...this.#straysOf().values()]
+            .flat()
+            .filter((pid) => !living.includes(processStat(pid)?.group ?? 0));
+          return { groups: living, pids };
+        },
+        killAt: () => killAt,
+        now: () => clock.now(),
+        pause: (ms) => sleep(clock, millis(ms)),
       });
-    this.#rescues.add(rescued);
-  }
-
-  async #mask(key: string): Promise<void> {
-    const kept = this.#logs.get(key);
-    if (kept !== undefined) await maskLog(kept.log, kept.secrets);
-  }
-
-  /** Needed only where the spawner dies before it has masked the log itself. */
-  #remember(bound: Bound, log: string, secrets: readonly string[]): void {
-    this.#logs.set(bound.key, { log, secrets });
-    void bound.outcome.then(() => this.#logs.delete(bound.key));
-  }
-
-  #inherit(): Promise<Inheritance> {
-    this.#inheritance ??= inherit(this.#directory, this.#own, this.#hello, this.#clock, (_, left, replaced) =>
-      this.#lost(left, replaced),
-    );
-    return this.#inheritance;
-  }
-
-  /** Processes that carry our mark and belong to no attempt anybody here knows of. */
-  #strandedKeys(inheritance: Inheritance): Stranded[] {
-    if (this.#isNew && !inheritance.traces) return [];
-    const links = [...this.#crew, ...inheritance.links];
-    return [...sight(this.#identity.stateId).keys()]
-      .filter((key) => !links.some((link) => link.bound.has(key)))
-      .map((key) => ({ key }));
+    await end();
+    // A process that is just becoming another program shows no marks, so one may have been overlooked.
+    await sleep(clock, SECOND_LOOK);
+    await end();
   }
 }
-
-const IGNORE: Watch = { started() {}, progressed() {}, said() {} };

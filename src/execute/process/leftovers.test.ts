@@ -8,19 +8,18 @@ import { processIdentity } from "../../effects/host.ts";
 import { CANCELLED, eventually, exists, shell, told } from "../conformance.ts";
 import type { Attempt, Executor, Handle } from "../executor.ts";
 import { openProcessExecutor } from "./executor.ts";
-import { FORKERS } from "./options.ts";
 
 // Real processes on a machine that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
-describe.each(FORKERS)("nothing survives its task, forked through %s:", (forker) => {
+describe("nothing survives its task:", () => {
   /** Nothing survives its task: when an outcome is told, every process of the attempt is gone. */
   let dir: string;
   let executor: Executor;
 
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), "rota-leftovers-"));
-    const options = { forker, leftoverGrace: millis(200) };
+    const options = { leftoverGrace: millis(200) };
     executor = openProcessExecutor({ stateDir: join(dir, "state"), clock: systemClock(), options });
   });
   afterEach(async () => {

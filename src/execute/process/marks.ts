@@ -1,14 +1,25 @@
 /** How an attempt is named, and how its processes are known wherever they went: by variables of the environment they were born with. */
-import { markedProcesses, processStat } from "../../effects/host.ts";
-import type { Attempt } from "../executor.ts";
 
-type Named = Pick<Attempt, "run" | "task" | "fence" | "verification">;
+import { runId, taskId } from "../../domain/ids.ts";
+import { markedProcesses, processStat } from "../../effects/host.ts";
+import type { Named } from "./directory.ts";
 
 export const attemptKey = ({ run, task, fence, verification }: Named): string =>
   keyOf(run, task, String(fence), verification === undefined ? "" : String(verification));
 
 const keyOf = (run: string, task: string, fence: string, verification: string): string =>
   `${run}/${task}/${fence}${verification === "" ? "" : `/${verification}`}`;
+
+/** Ids hold no slash. */
+export function namedBy(key: string): Named {
+  const [run = "", task = "", fence = "", verification] = key.split("/");
+  return {
+    run: runId(run),
+    task: taskId(task),
+    fence: Number(fence),
+    ...(verification !== undefined && { verification: Number(verification) }),
+  };
+}
 
 /** The variables that tell an attempt which one it is, and us which processes are its own. Ids hold no slash. */
 export function attemptMarks(key: string, stateId: string): Readonly<Record<string, string>> {

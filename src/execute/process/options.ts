@@ -1,12 +1,11 @@
-/** What can be chosen about running processes, and what is chosen when nobody says. */
-import { availableParallelism } from "node:os";
+/** What can be chosen about running processes, and what is chosen when the caller does not say. */
 import { LEASE_TTL } from "../../domain/lease.ts";
 import type { Priority } from "../../domain/spec.ts";
 import { type Millis, seconds } from "../../domain/time.ts";
-import type { Orphans } from "./messages.ts";
 
-/** What forks: a small Perl program, where there is one and it works, or Node itself. */
-export const FORKERS = ["perl", "node"] as const;
+/** What becomes of running attempts when their scheduler dies: kept for one lease so that the next one can adopt them, or stopped. */
+export const ORPHANS = ["keep", "stop"] as const;
+export type Orphans = (typeof ORPHANS)[number];
 
 export interface ProcessOptions {
   /** Variables of the scheduler's environment that tasks get besides the usual ones. A name may end in `*`. */
@@ -17,18 +16,12 @@ export interface ProcessOptions {
   readonly grace: Millis;
   /** The same for processes that a task left behind although it ended by itself. */
   readonly leftoverGrace: Millis;
-  /** How long tasks run on without a scheduler before their spawner stops them. */
+  /** How long tasks run on without a scheduler before the watchdog stops them. */
   readonly lease: Millis;
   /** What becomes of tasks whose scheduler dies: kept for a lease, for the next one to adopt, or stopped at once. */
   readonly orphans: Orphans;
   /** A log that grows over this loses its middle. */
   readonly logMaxBytes: number;
-  /** Spawners at most. A second one pays when many short tasks run; it is not started before. */
-  readonly spawners: number;
-  /** What forks. Node where Perl was asked for and does not work. */
-  readonly forker: (typeof FORKERS)[number];
-  /** Where Perl is. Debian has it there always, and most others too. */
-  readonly perl: string;
 }
 
 export const PROCESS_DEFAULTS: ProcessOptions = {
@@ -39,7 +32,4 @@ export const PROCESS_DEFAULTS: ProcessOptions = {
   lease: LEASE_TTL,
   orphans: "keep",
   logMaxBytes: 4 * 1024 ** 3,
-  spawners: Math.min(2, availableParallelism()),
-  forker: "perl",
-  perl: "/usr/bin/perl",
 };

@@ -20,7 +20,13 @@ const KINDS = {
       .describe("The task with the same idempotency key that did the work.")
       .optional(),
   },
-  exit: { ...ended, code: integer() },
+  exit: {
+    ...ended,
+    code: integer(),
+    maybe_signal: words()
+      .optional()
+      .describe("Codes above 128 may also stand for a signal that ended the process: for this one."),
+  },
   signal: { ...ended, signal: words(), limit: oneOf(["memory"]).optional() },
   timeout: { ...ended, limit: oneOf(TIMEOUT_LIMITS) },
   lost: ended,

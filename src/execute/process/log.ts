@@ -2,6 +2,9 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statSync, writeSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 
+/** Appended to, made where it is not there, and never written through a link. */
+export const LOG_FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+
 /** Nothing when there is no log. */
 export const logSize = (path: string): number | undefined => {
   try {

@@ -1,6 +1,8 @@
 /** Looks in on live attempts from time to time: how much memory, how much output, and whether a limit was passed. */
-import { fairMemoryOf, listProcesses, memoryOf, type ProcessStat } from "../../../effects/host.ts";
-import { ticks } from "../../../effects/ticks.ts";
+
+import { later, millis } from "../../domain/time.ts";
+import type { Clock, Timer } from "../../effects/clock.ts";
+import { fairMemoryOf, listProcesses, memoryOf, type ProcessStat } from "../../effects/host.ts";
 
 /** What the sampler asks of a live attempt, and what it leaves there. */
 export interface Sampled {
@@ -12,7 +14,6 @@ export interface Sampled {
   looks: number;
   nextLookAt: number;
   peakBytes: number | undefined;
-  seenCpuMs: number;
   overLimit(): void;
   /** Looks at the log. Called about once a second. */
   checkLog(): void;
@@ -27,9 +28,14 @@ const LIMITED_EVERY_MS = 100;
 const REST_FACTOR = 20;
 
 export class Sampler {
+  readonly #clock: Clock;
   readonly #sampled = new Set<Sampled>();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #restUntil = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   add(sampled: Sampled): void {
     sampled.looks = 0;
@@ -42,40 +48,37 @@ export class Sampler {
     this.#sampled.delete(sampled);
   }
 
+  /** Looking is no reason to stay. */
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
   #tick(): void {
     this.#timer = undefined;
-    const now = ticks();
+    const now = this.#clock.now();
     const due = [...this.#sampled].filter((sampled) => sampled.nextLookAt <= now);
     this.#look(due, now);
     for (const sampled of due) schedule(sampled, now);
     let next = Number.POSITIVE_INFINITY;
     for (const sampled of this.#sampled) next = Math.min(next, sampled.nextLookAt);
     if (next === Number.POSITIVE_INFINITY) return;
-    this.#arm(Math.max(LOOKS_MS[0] / 2, next - ticks()));
+    this.#arm(Math.max(LOOKS_MS[0] / 2, next - this.#clock.now()));
   }
 
-  /** Looking is no reason to stay: what is looked at is. */
   #arm(ms: number): void {
-    this.#timer = setTimeout(() => this.#tick(), ms).unref();
+    this.#timer = this.#clock.at(later(this.#clock.now(), millis(ms)), () => this.#tick());
   }
 
   /** A first look is at the leader alone; a later one at everything, once for all who are due. */
   #look(due: readonly Sampled[], now: number): void {
     const whole = due.filter((sampled) => sampled.looks > 0 && now >= this.#restUntil);
-    const groups = whole.length > 0 ? byGroup(listProcesses()) : new Map<number, readonly ProcessStat[]>();
+    const groups = whole.length > 0 ? byGroup(listProcesses()) : new Map<number, readonly number[]>();
     for (const sampled of due) {
-      const members = groups.get(sampled.group);
-      if (members === undefined) judge(sampled, [sampled.group]);
-      else {
-        sampled.seenCpuMs = members.reduce((sum, member) => sum + (member.cpuMs ?? 0), 0);
-        judge(
-          sampled,
-          members.map((member) => member.pid),
-        );
-      }
+      judge(sampled, groups.get(sampled.group) ?? [sampled.group]);
       if (now - sampled.launchedAt >= EVERY_MS) sampled.checkLog();
     }
-    if (whole.length > 0) this.#restUntil = ticks() + (ticks() - now) * REST_FACTOR;
+    if (whole.length > 0) this.#restUntil = this.#clock.now() + (this.#clock.now() - now) * REST_FACTOR;
   }
 }
 
@@ -103,13 +106,13 @@ function judge(sampled: Sampled, pids: readonly number[]): void {
   if (fair > limit) sampled.overLimit();
 }
 
-function byGroup(processes: readonly ProcessStat[]): Map<number, ProcessStat[]> {
-  const groups = new Map<number, ProcessStat[]>();
-  for (const process of processes) {
-    if (process.zombie) continue;
-    const members = groups.get(process.group);
-    if (members === undefined) groups.set(process.group, [process]);
-    else members.push(process);
+function byGroup(processes: readonly ProcessStat[]): Map<number, number[]> {
+  const groups = new Map<number, number[]>();
+  for (const { zombie, group, pid } of processes) {
+    if (zombie) continue;
+    const members = groups.get(group);
+    if (members === undefined) groups.set(group, [pid]);
+    else members.push(pid);
   }
   return groups;
 }
