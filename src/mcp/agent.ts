@@ -8,7 +8,7 @@ import type { JoinRequest } from "../wire/messages.ts";
 import type { Caller, Service } from "../wire/service.ts";
 import { Holds } from "./holds.ts";
 
-/** Who the agent is, as far as whoever started the server has said. */
+/** Who the agent is, as far as the person who started the server has said. */
 export interface AgentProfile {
   readonly session?: string;
   /** How the client calls itself, when absent. */
@@ -39,6 +39,8 @@ export interface AgentOptions {
 }
 
 const NAME_MAX = 64;
+/** By what these clients call themselves. */
+const SHOWS_BOTH = /qwen|copilot|kimi/i;
 
 export class Agent {
   readonly holds: Holds;
@@ -67,6 +69,11 @@ export class Agent {
 
   get name(): string {
     return this.#options.profile.agent ?? this.#clientName;
+  }
+
+  /** Whether the client shows a model the text of an answer and its data. Others show one of the two, and each has to be whole. */
+  get showsBoth(): boolean {
+    return SHOWS_BOTH.test(this.#clientName);
   }
 
   caller(signal?: AbortSignal): Caller {
@@ -98,7 +105,7 @@ export class Agent {
   }
 
   /**
-   * The connection is over. A session that has nothing takes leave. One that holds something is left to its lease: what it holds
+   * The connection is over. A session that has nothing takes leave. A session that holds something is left to its lease: what it holds
    * would go back to the queue if it left, and that is not for us to say.
    */
   async close(): Promise<void> {
@@ -120,7 +127,7 @@ export class Agent {
 
   #request(): JoinRequest {
     const { capabilities = [], slots = 1, ttlMs, agent: _, ...rest } = this.#options.profile;
-    // Nobody renews the leases of an agent that is not remembered, so they last as long as its silence may.
+    // The server renews no lease of an agent that it does not remember, so leases last as long as its silence may.
     const ttl = ttlMs ?? (this.remembers ? undefined : this.#options.silence);
     return { agent: this.name, capabilities, slots, ...rest, ...(ttl !== undefined && { ttlMs: ttl }) };
   }

@@ -4,8 +4,10 @@ import { UserError, type UserErrorCode } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
 import { Problems } from "../std/problems.ts";
 import { didYouMean } from "../std/schema.ts";
+import { visible } from "../views/text.ts";
 import type { Scope } from "../wire/scope.ts";
 import type { Agent } from "./agent.ts";
+import { visibleIn } from "./present.ts";
 import { type PlanText, refusalText, type Tool, type ToolContext, type ToolReply, type ToolService } from "./tool.ts";
 import { toolNamed } from "./tools.ts";
 
@@ -28,7 +30,7 @@ interface Asked {
 }
 
 interface Call {
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client waits for the answer no longer. */
   readonly signal: AbortSignal;
   /** What the caller may do. */
   readonly allows: (scope: Scope) => boolean;
@@ -47,14 +49,14 @@ export async function callTool({ name, given }: Asked, call: Call, deps: Deps): 
   const { words } = holds;
   const notices = async (): Promise<readonly string[]> => {
     await holds.askAbout(words);
-    // Whoever has gone does not hear them, and some are told only once.
+    // A client that has gone does not hear them, and some are told only once.
     call.signal.throwIfAborted();
     return holds.notices();
   };
   holds.heard();
   try {
     const told = await reply(tool, given, contextOf(call, deps), call);
-    return result(told, await notices());
+    return result(told, await notices(), deps.agent);
   } catch (error) {
     call.signal.throwIfAborted();
     return { ...content([...(await notices()), refusal(error, deps)]), isError: true };
@@ -105,13 +107,23 @@ function contextOf({ signal, report }: Call, deps: Deps): ToolContext {
   };
 }
 
-function result({ text, data }: ToolReply, notices: readonly string[]): object {
+function result({ text, data }: ToolReply, notices: readonly string[], { showsBoth }: Agent): object {
+  const told = notices.length === 0 ? data : { notices, ...data };
   return {
     ...content([...notices, text]),
-    structuredContent: notices.length === 0 ? data : { notices, ...data },
+    structuredContent: visibleIn(showsBoth ? brief(told) : told),
     isError: false,
   };
 }
+
+/** More than this is not said twice to a model that reads the text and the data. */
+const TWICE_MAX = 500;
+
+/** Without what is long: the text of the answer has it, or says how to get it. */
+const brief = (data: ToolReply["data"]): ToolReply["data"] =>
+  Object.fromEntries(
+    Object.entries(data).filter(([, value]) => value === undefined || JSON.stringify(value).length <= TWICE_MAX),
+  );
 
 const AWAY: ReadonlySet<UserErrorCode> = new Set<UserErrorCode>(["DAEMON_MISSING", "DAEMON_STOPPING"]);
 
@@ -119,13 +131,15 @@ const AWAY: ReadonlySet<UserErrorCode> = new Set<UserErrorCode>(["DAEMON_MISSING
 function away({ code, message }: UserError, { holds }: Agent): UserError {
   const [first] = holds.list();
   const kept =
-    first === undefined ? "" : `Go on with ${first.task}: its lease holds until ${first.deadline} at least. `;
+    first === undefined ? "" : `Go on with ${first.task}: its lease holds until ${first.lease_until} at least. `;
   return new UserError(code, message, {
     hint: `${kept}Call again in 30 seconds; what was answered before is kept. If it stays away, tell the person you work for.`,
   });
 }
 
-const content = (texts: readonly string[]): object => ({ content: texts.map((text) => ({ type: "text", text })) });
+const content = (texts: readonly string[]): object => ({
+  content: texts.map((text) => ({ type: "text", text: visible(text) })),
+});
 
 function refusal(error: unknown, { onFault, agent }: Deps): string {
   if (error instanceof UserError) return refusalText(AWAY.has(error.code) ? away(error, agent) : error);

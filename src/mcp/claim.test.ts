@@ -31,10 +31,11 @@ describe("claiming", () => {
       ["start", LEASE],
       ["claim", { session: "s1", run: "last", priority: "high", key: "k", waitMs: 30_000 }],
       ["start", { ...LEASE, task: "test", fence: 4 }],
-      // Of the one that is held already nothing was heard.
+      // Of the task that is held already nothing was heard.
       ["heartbeat", LEASE],
     ]);
-    expect(first.structuredContent).toMatchObject({ claimed: true, session: "s1", ...grant() });
+    const { deadline, ...told } = grant();
+    expect(first.structuredContent).toMatchObject({ claimed: true, session: "s1", ...told, lease_until: deadline });
     for (const said of ["build", "r1", "secret-1", "Build it.", "/project", "dist/", "complete"])
       expect(texts(first)).toContain(said);
   });
@@ -135,14 +136,14 @@ describe("claiming", () => {
     const daemon = fakeDaemon({
       join: async () => {
         if (up) return session();
-        throw new UserError("DAEMON_MISSING", "Nobody answers.");
+        throw new UserError("DAEMON_MISSING", "No daemon answers.");
       },
     });
     const client = converse({ daemon });
     await client.open();
     const refused = await client.call("claim_next", { waitMs: 0 });
     expect(refused.isError).toBe(true);
-    expect(texts(refused)).toMatch(/^DAEMON_MISSING: Nobody answers\. \(Call again in 30 seconds/);
+    expect(texts(refused)).toMatch(/^DAEMON_MISSING: No daemon answers\. \(Call again in 30 seconds/);
     up = true;
     expect((await client.call("claim_next", { waitMs: 0 })).isError).toBe(false);
   });

@@ -7,7 +7,8 @@ import { object } from "../std/schema-maps.ts";
 import { neutralize } from "../views/text.ts";
 import type { DaemonInfo, Grant, SessionReply } from "../wire/answers.ts";
 import { CLAIM, type LeaseRequest, WAIT_MAX } from "../wire/messages.ts";
-import { grantText } from "./present.ts";
+import { PREVIOUS } from "../wire/replies/lease.ts";
+import { grantData, grantText } from "./present.ts";
 import { answer, type ToolContext, type ToolReply, tool } from "./tool.ts";
 
 /** Below the time-out that clients commonly have for a call. */
@@ -65,13 +66,17 @@ export const claimNext = tool({
     task: text().optional(),
     attempt: integer().optional(),
     fence: integer().optional(),
-    token: text().optional().describe("Proves that the lease is yours. Keep it, and tell nobody."),
-    deadline: text().optional().describe("When the lease runs out unless it is renewed."),
+    token: text().optional().describe("Proves that the lease is yours. Keep it, and show it to no other agent."),
+    lease_until: text()
+      .optional()
+      .describe("When the lease runs out unless it is renewed. The work itself may take longer."),
     ttl_ms: integer().optional(),
-    prompt: text().optional(),
+    prompt: text().optional().describe("What the plan asks for. Nothing in it comes from this server."),
+    prompt_file: text().optional().describe("A file with the prompt, where that is long. Read all of it."),
+    prompt_begins: text().optional(),
+    previous: PREVIOUS.optional().describe("The attempt before this one, if there was one."),
     directory: text().optional(),
     writes: list(text()).optional(),
-    next: text().describe("What to do now."),
   }),
   call: claim,
 });
@@ -126,7 +131,7 @@ async function take(
         });
   if (grant === undefined || agent.holds.has(grant)) return grant;
   agent.claimed();
-  // Whoever asked has gone, and nobody else knows of this task. With a key it can be asked for again.
+  // The client has gone, and no other session knows of this task. With a key the client can ask for it again.
   if (signal.aborted && asked.key === undefined) await giveBack(grant, context);
   signal.throwIfAborted();
   await begin(grant, context);
@@ -157,11 +162,14 @@ async function giveBack(grant: Grant, { service, agent }: ToolContext): Promise<
 const leaseOf = ({ run, task, fence, token }: Grant): LeaseRequest => ({ run, task, fence, token });
 
 function given(grant: Grant, session: string, renewed: boolean): ToolReply {
+  const first =
+    grant.prompt_file === undefined ? "Do it now." : `Read ${grant.prompt_file} to its end, and do what it says.`;
   const often = Math.floor(grant.ttl_ms / 2_000);
-  const next = renewed
-    ? "Do it now. The lease is renewed for you while this server is connected. Report with `complete` or `fail`; `progress` now and then lets others see how it goes."
-    : `Do it now. Send \`heartbeat\` at least every ${often} seconds, and report with \`complete\` or \`fail\`; each call names run, task, fence and token.`;
-  return { text: grantText(grant, session, next), data: { claimed: true, session, ...grant, next } };
+  const how = renewed
+    ? "The lease is renewed for you while this server is connected. Report with `complete` or `fail`; `progress` now and then lets others see how it goes."
+    : `Send \`heartbeat\` at least every ${often} seconds, and report with \`complete\` or \`fail\`; each call names run, task, fence and token.`;
+  const next = `${first} ${how}`;
+  return { text: grantText(grant, session, next), data: { claimed: true, session, ...grantData(grant), next } };
 }
 
 function nothing(waitMs: number, { session, pool }: Who, isNamed: boolean, ready: readonly ReadyPool[]): ToolReply {

@@ -1,6 +1,6 @@
 /**
- * One client's conversation with the agent's tools. How messages are read and answered is `@modelcontextprotocol/server`, made by those who
- * make the protocol; here is what it is to answer with.
+ * One client's conversation with the agent's tools. How messages are read and answered is `@modelcontextprotocol/server`, from the
+ * makers of the protocol; here is what it is to answer with.
  */
 import {
   type CallToolRequest,
@@ -79,7 +79,7 @@ export class Connection {
       },
     );
     server.setRequestHandler("tools/list", ({ params }, { http }) => {
-      // All of them at once: there are too few for pages, so nobody was ever given a cursor.
+      // All of them at once: there are too few for pages, so no client was ever given a cursor.
       if (params?.cursor !== undefined)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, "There is no such page.");
       return { tools: toolList(this.#scopesOf(http)) } as ListToolsResult;
@@ -119,7 +119,7 @@ export class Connection {
     { name, arguments: given = {} }: CallToolRequest["params"],
     { mcpReq, http }: ServerContext,
   ): Promise<CallToolResult> {
-    // Over HTTP a client that has gone is no cancellation to the library; but then nobody can be given the answer.
+    // Over HTTP a client that has gone is no cancellation to the library; but then the answer has no reader.
     const gone = http?.req?.signal;
     const signal = gone === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, gone]);
     const progressToken = mcpReq._meta?.progressToken;

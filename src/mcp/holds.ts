@@ -3,12 +3,13 @@
  * that it may think for as long as it likes.
  *
  * A lease is renewed for as long as the connection lives and the agent is heard of now and then. When the connection ends, nothing is
- * released: a pipe that broke does not say that the work has stopped, and whoever were given the task at once would meet the old
+ * released: a pipe that broke does not say that the work has stopped, and a session that were given the task at once would meet the old
  * agent's hands in the same files. The lease runs out instead, and the scheduler goes by that.
  */
 import { UserError, type UserErrorCode } from "../domain/errors.ts";
 import { type Instant, instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import type { Clock, Timer } from "../effects/clock.ts";
+import { neutralize } from "../views/text.ts";
 import type { LeaseReply } from "../wire/answers.ts";
 import type { LeaseRequest } from "../wire/messages.ts";
 
@@ -72,12 +73,12 @@ export class Holds {
   }
 
   /** The leases that are held, without their tokens. */
-  list(): readonly (Omit<LeaseRequest, "token"> & { readonly deadline: string; readonly stop?: string })[] {
+  list(): readonly (Omit<LeaseRequest, "token"> & { readonly lease_until: string; readonly stop?: string })[] {
     return [...this.#held.values()].map(({ lease: { run, task, fence }, deadline, stop }) => ({
       run,
       task,
       fence,
-      deadline,
+      lease_until: deadline,
       ...(stop !== undefined && { stop: stop.kind }),
     }));
   }
@@ -110,7 +111,7 @@ export class Holds {
     this.#settled = lease;
   }
 
-  /** The lease that a report is to end. Where none is held, the one that the last such report has ended: the daemon says that it is over. */
+  /** The lease that a report is to end. Where none is held, the lease of the last such report: the daemon says that it is over. */
   findToEnd(asked: AskedLease): LeaseRequest {
     const last = this.#settled;
     const isAgain = last !== undefined && this.#fitting(asked).length === 0 && fits(last, asked);
@@ -247,7 +248,7 @@ function stopNotice({ lease: { task, run }, stop, deadline }: Hold): readonly st
 /** Why to stop, how, and by when. */
 export function stopText({ kind, why, by }: NonNullable<LeaseReply["stop"]>, deadline: string): string {
   if (by !== undefined) return `its time is up. Report with \`complete\` or \`fail\` before ${by}: then it is ended.`;
-  const said = why === undefined ? "" : `, "${why}"`;
+  const said = why === undefined ? "" : `, "${neutralize(why)}"`;
   return `${kind}${said}. Wind down, then report with \`fail\` before ${deadline}.`;
 }
 

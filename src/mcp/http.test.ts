@@ -106,7 +106,7 @@ describe("a session", () => {
     expect(await send(undefined, headers, { method: "DELETE" })).toMatchObject({ status: 404 });
   });
 
-  test("is nobody else's", async () => {
+  test("is of no use to another caller", async () => {
     const { send, open } = endpoint();
     const headers = { "mcp-session-id": await open() };
     expect(await send(call("status"), headers, { by: "eve" })).toMatchObject({ status: 404 });

@@ -21,16 +21,16 @@ import { profileOf } from "./http-headers.ts";
 
 export interface McpHttpOptions
   extends Omit<ConnectionOptions, "profile" | "by" | "authority" | "remembers" | "directory"> {
-  /** Makes ids of sessions, which nobody must guess. */
+  /** Makes ids of sessions, which no caller may guess. */
   readonly newId: () => string;
 }
 
 export interface McpRequest {
-  /** Its signal is aborted when the client has gone: then nobody can be given the answer, so the call ends too. */
+  /** Its signal is aborted when the client has gone: then the answer has no reader, so the call ends too. */
   readonly request: Request;
   /** The parsed JSON of a POST. */
   readonly body?: unknown;
-  /** Who calls. A session belongs to whoever opened it. */
+  /** Who calls. A session belongs to the caller that opened it. */
   readonly by: string;
   /** For which of the daemon's sessions the caller may act. */
   readonly authority?: Authority;
@@ -121,7 +121,7 @@ export function openMcpHttp(options: McpHttpOptions): McpHttp {
     const id = headers.get(SESSION);
     if (id === null) return method === "POST" ? await open(request) : refuse(400, NO_SESSION);
     const session = sessions.get(id);
-    // Somebody else's session is as unknown as one that never was.
+    // Another caller's session is as unknown as a session that never was.
     if (session === undefined || session.by !== request.by) return refuse(404, "There is no such session.");
     session.heardAt = clock.now();
     watch(id, session);
@@ -152,7 +152,7 @@ const NO_SESSION = "Name the session in `Mcp-Session-Id`, or open one with `init
 const pass = (transport: SessionTransport, request: McpRequest): Promise<Response> =>
   transport.handleRequest(request.request, taken(request));
 
-/** What the library hands on: the body that was read already, and who was let in. The token itself is nobody's business any more. */
+/** What the library hands on: the body that was read already, and who was let in. The library does not need the token itself. */
 function taken({ body, by, authority, scopes }: McpRequest): {
   readonly parsedBody: unknown;
   readonly authInfo: AuthInfo;

@@ -1,7 +1,8 @@
 /** What an agent reads: few words, every number it needs, and never a list without an end. */
 import { formatDuration, millis } from "../domain/time.ts";
 import { isMap } from "../std/schema.ts";
-import { neutralize } from "../views/text.ts";
+import { previousText } from "../views/grant.ts";
+import { neutralize, visible } from "../views/text.ts";
 import type { DaemonInfo, Grant, RunSummary } from "../wire/answers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -13,21 +14,62 @@ const DEPTH_MAX = 12;
 
 export function grantText(grant: Grant, session: string, next: string): string {
   const { run, task, attempt, fence, token, title, priority, deadline, ttl_ms, directory, reads, writes } = grant;
+  const { previous, command } = grant;
   const head = `Claimed ${task} in run ${run}, attempt ${attempt}, ${priority}${title === undefined ? "" : `: ${neutralize(title)}`}`;
   return [
     head,
     `session: ${session}  fence: ${fence}  token: ${token}`,
-    `lease: until ${deadline}, ${formatDuration(millis(ttl_ms))} at a time`,
+    `lease: until ${deadline}, then renewed for ${formatDuration(millis(ttl_ms))} at a time; the work itself may take longer`,
     `directory: ${neutralize(directory)}`,
     ...(reads.length > 0 ? [`reads: ${reads.map(neutralize).join(", ")}`] : []),
     ...(writes.length > 0 ? [`writes: ${writes.map(neutralize).join(", ")}`] : []),
     ...(Object.keys(grant.env).length > 0 ? [`env: ${JSON.stringify(grant.env)}`] : []),
     ...(Object.keys(grant.labels).length > 0 ? [`labels: ${JSON.stringify(grant.labels)}`] : []),
-    ...(grant.command === undefined ? [] : [`command: ${JSON.stringify(grant.command)}`]),
-    ...(grant.prompt === undefined ? [] : ["prompt:", grant.prompt, ""]),
+    ...(command === undefined ? [] : [`command: ${JSON.stringify(command)}`]),
+    ...(previous === undefined ? [] : [`before: ${previousText(previous)}`]),
+    ...(grant.prompt === undefined ? [] : promptLines(grant)),
     next,
   ].join("\n");
 }
+
+/** Of a prompt that is in a file, so much is shown. */
+const PROMPT_SHOWN = 500;
+
+/**
+ * The prompt between two lines that do not stand in it, so that nothing in it can pass for what this server says. Where it is in a file, its
+ * beginning.
+ */
+function promptLines({ prompt = "", prompt_file: file }: Grant): readonly string[] {
+  const shown = file === undefined ? prompt : prompt.slice(0, PROMPT_SHOWN);
+  const fence = fenceFor(shown);
+  const what = "what the plan asks for; nothing in it comes from this server";
+  const about =
+    file === undefined
+      ? `prompt, between the lines ${fence} (${what}):`
+      : `prompt_file: ${file} (${Buffer.byteLength(prompt)} bytes, ${what}). Read all of it. It begins, between the lines ${fence}:`;
+  return [about, fence, shown, fence];
+}
+
+/** A line that the text does not hold. */
+function fenceFor(text: string): string {
+  let fence = "-----";
+  while (text.includes(fence)) fence += "-";
+  return fence;
+}
+
+/** A grant as data. A prompt that is in a file is not repeated. */
+export function grantData({ deadline, prompt, prompt_file: file, ...rest }: Grant): Json {
+  const told = file === undefined ? { prompt } : { prompt_file: file, prompt_begins: prompt?.slice(0, PROMPT_SHOWN) };
+  return { ...rest, lease_until: deadline, ...(prompt !== undefined && told) };
+}
+
+/** The value with what cannot be seen spelt out in every text, so that no text tells a model more than a person who reads it. */
+export const visibleIn = (value: unknown): unknown => {
+  if (typeof value === "string") return visible(value);
+  if (Array.isArray(value)) return value.map(visibleIn);
+  if (!isMap(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [visible(key), visibleIn(item)]));
+};
 
 export function overviewText(info: DaemonInfo, runs: readonly RunSummary[], shown: readonly RunSummary[]): string {
   const paused = info.paused.map(({ of, pool, run, task, why }) =>
@@ -87,7 +129,10 @@ export function bounded(value: unknown, max: number): { readonly value: unknown;
       return part.slice(0, max).map((item, index) => cut(item, `${path}[${index}]`, depth + 1));
     }
     return Object.fromEntries(
-      Object.entries(part).map(([key, item]) => [key, cut(item, path === "" ? key : `${path}.${key}`, depth + 1)]),
+      Object.entries(part).map(([key, item]) => [
+        visible(key),
+        cut(item, path === "" ? key : `${path}.${key}`, depth + 1),
+      ]),
     );
   };
   return { value: cut(value, "", 0), cuts };

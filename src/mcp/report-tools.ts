@@ -3,6 +3,7 @@ import { boolean, integer, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";
 import type { LeaseReply, Settled } from "../wire/answers.ts";
 import { BEAT, COMPLETE, FAIL, HEARTBEAT, type LeaseRequest, PROGRESS, RELEASE } from "../wire/messages.ts";
+import type { Agent } from "./agent.ts";
 import { type AskedLease, isOver, stopText } from "./holds.ts";
 import { type Annotations, answer, type ToolContext, type ToolReply, tool } from "./tool.ts";
 
@@ -19,10 +20,12 @@ const RENEWED = answer({
   run: word().optional(),
   task: word().optional(),
   fence: integer().optional(),
-  deadline: word().optional().describe("When the lease runs out unless it is renewed."),
-  stop: object({ kind: word(), why: word().optional(), by: word().optional() })
+  lease_until: word()
     .optional()
-    .describe("The task should be stopped: wind down and report."),
+    .describe("When the lease runs out unless it is renewed. The work itself may take longer."),
+  stop: object({ kind: word(), why: word().optional(), by: word() })
+    .optional()
+    .describe("The task is to be stopped: wind down, and report by then."),
 });
 const SETTLED = answer({
   run: word(),
@@ -57,21 +60,24 @@ export const heartbeat = tool({
     const named = Object.keys(asked).length > 0 || agent.holds.size > 0;
     if (state !== undefined || !named)
       await agent.inSession(({ session }) => service.beat(session, state === undefined ? {} : { state }, caller));
-    if (!named) return { text: "Noted. No task is held here; get one with `claim_next`.", data: {} };
-    return renewed(await onLease(asked, context, (lease) => service.heartbeat(lease, caller)));
+    if (!named) return { text: `Noted. No task is held here. ${CLAIM_NEXT}`, data: { next: CLAIM_NEXT } };
+    return renewed(await onLease(asked, context, (lease) => service.heartbeat(lease, caller)), agent);
   },
 });
 
 export const progress = tool({
   name: "progress",
   description:
-    "Say in a sentence what you are doing, for whoever looks. It renews the lease as `heartbeat` does. Use it at each step of longer work.",
+    "Say in a sentence what you are doing, for the people who look. It renews the lease as `heartbeat` does. Use it at each step of longer work.",
   annotations: report("Report progress", { idempotentHint: false }),
   scope: "work",
   input: object({ note: PROGRESS.fields.note, ...LEASE }, { name: "progress" }),
   output: RENEWED,
   call: async ({ note, ...asked }, context) =>
-    renewed(await onLease(asked, context, (lease) => context.service.progress({ ...lease, note }, context.caller))),
+    renewed(
+      await onLease(asked, context, (lease) => context.service.progress({ ...lease, note }, context.caller)),
+      context.agent,
+    ),
 });
 
 export const complete = tool({
@@ -101,7 +107,7 @@ export const fail = tool({
     {
       kind: FAIL.fields.kind,
       code: FAIL.fields.code,
-      message: FAIL.fields.message.describe("What went wrong, for whoever has to mend it."),
+      message: FAIL.fields.message.describe("What went wrong, for the person who has to mend it."),
       resetMs: FAIL.fields.resetMs,
       ...LEASE,
     },
@@ -118,7 +124,7 @@ export const fail = tool({
 export const release = tool({
   name: "release",
   description:
-    "Hand the task back undone: somebody else gets it, and it costs none of its attempts. Use it when you cannot go on for reasons that " +
+    "Hand the task back undone: another session gets it, and it costs none of its attempts. Use it when you cannot go on for reasons that " +
     "are not the task's. Leave no half-done changes in the files it writes.",
   annotations: report("Hand the task back"),
   scope: "work",
@@ -129,6 +135,8 @@ export const release = tool({
       context.service.release({ ...lease, ...(why !== undefined && { why }) }, context.caller),
     ),
 });
+
+const CLAIM_NEXT = "Get the next task with `claim_next`.";
 
 async function onLease(
   asked: AskedLease,
@@ -155,13 +163,21 @@ async function sendOn<T>(
   }
 }
 
-function renewed(reply: LeaseReply): ToolReply {
-  const { task, deadline, stop } = reply;
-  const told = stop === undefined ? "Go on." : `It should be stopped: ${stopText(stop, deadline)}`;
-  return { text: `${task} is yours until ${deadline}. ${told}`, data: { ...reply } };
+/** An agent that is to stop is told so by a notice, which comes with every answer; without a memory there are no notices. */
+function renewed({ deadline, stop, ...lease }: LeaseReply, { remembers }: Agent): ToolReply {
+  const { task } = lease;
+  if (stop === undefined) {
+    const next = "Go on.";
+    return {
+      text: `The lease of ${task} is renewed until ${deadline}. ${next}`,
+      data: { ...lease, lease_until: deadline, next },
+    };
+  }
+  const next = remembers ? "Stop, as the notice says." : `Stop working on ${task}: ${stopText(stop, deadline)}`;
+  return { text: next, data: { ...lease, stop: { ...stop, by: stop.by ?? deadline }, next } };
 }
 
-/** Only a report that was taken ends what is held: one that did not get through can be sent again. */
+/** Only a report that was taken ends what is held: a report that did not get through can be sent again. */
 async function settle(
   asked: AskedLease,
   context: ToolContext,
@@ -172,7 +188,7 @@ async function settle(
   context.agent.holds.settled(lease);
   const again = settled.repeated ? " (as it was reported before)" : "";
   return {
-    text: `${settled.task} is ${settled.state}${again}. Get the next task with \`claim_next\`.`,
-    data: { ...settled },
+    text: `${settled.task} is ${settled.state}${again}. ${CLAIM_NEXT}`,
+    data: { ...settled, next: CLAIM_NEXT },
   };
 }

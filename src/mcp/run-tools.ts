@@ -54,7 +54,7 @@ export const submit = tool({
     const began = submitted.repeated ? "had been submitted before" : "has begun";
     return {
       text: `Run ${submitted.run} ${began}, with ${submitted.tasks} tasks. \`claim_next\` works on it, \`status\` shows it.`,
-      data: { ...submitted },
+      data: { ...submitted, next: "`claim_next` works on it, `status` shows it." },
     };
   },
 });
@@ -100,7 +100,9 @@ async function overview({ service, agent }: ToolContext) {
   const shown = runs.slice(0, RUNS_SHOWN);
   const held = agent.holds.list();
   const { queued, out, parked, sessions, workers, last_seq, paused } = info;
-  const mine = held.map(({ task, run, deadline }) => `You hold ${task} (run ${run}), until ${deadline}.`);
+  const mine = held.map(
+    ({ task, run, lease_until }) => `You hold ${task} (run ${run}); its lease holds until ${lease_until}.`,
+  );
   return {
     text: [overviewText(info, runs, shown), ...mine].join("\n"),
     data: {

@@ -12,7 +12,7 @@ import { withArguments } from "./given.ts";
 
 /** How long calls have to end by themselves once the input has ended, so that a script may pipe its requests in. */
 const LINGER = seconds(1);
-/** How long the daemon has to take back what nobody was given, and to let the session go: clients kill what does not end soon. */
+/** How long the daemon has to take back what no client was given, and to let the session go: clients kill what does not end soon. */
 const LEAVE_MAX = seconds(3);
 
 export interface StdioOptions extends Omit<ConnectionOptions, "clock"> {
@@ -86,7 +86,7 @@ function gate(connection: Connection, output: Writable, over: AbortSignal, clock
   });
 }
 
-/** What was read is answered, as far as it needs nobody else. */
+/** What was read is answered, as far as it needs no other program. */
 const turn = (clock: Clock): Promise<void> => new Promise((resolve) => clock.soon(resolve));
 
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -95,7 +95,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** Kept when the work has ended, when it has had its time, or when nobody waits for it any more. */
+/** Kept when the work has ended, when it has had its time, or when the client waits for it no longer. */
 async function atMost(span: Millis, work: Promise<unknown>, clock: Clock, over?: AbortSignal): Promise<void> {
   const enough = Promise.withResolvers<void>();
   const timer = clock.at(later(clock.now(), span), enough.resolve);

@@ -90,8 +90,10 @@ export const tool = <const F extends Fields>(spec: ToolSpec<F>): Tool => spec;
 /** The schema of what a tool answers. Answers may have more than it says, so that a newer daemon does not break an older client. */
 export function answer(fields: Readonly<Record<string, Schema<unknown, "required" | "optional">>>): JsonSchema {
   const { additionalProperties: _, properties, ...rest } = object(fields).json;
-  return { ...rest, properties: { ...(properties as object), notices: NOTICES } };
+  return { ...rest, properties: { ...(properties as object), next: NEXT, notices: NOTICES } };
 }
+
+const NEXT = { type: "string", description: "What to do now." };
 
 const NOTICES = {
   type: "array",
@@ -99,7 +101,7 @@ const NOTICES = {
   description: "What must be heeded before anything else, such as a task that is to be stopped.",
 };
 
-/** More problems than anybody mends at once. */
+/** More problems than an agent mends at once. */
 const DIAGNOSTICS_MAX = 20;
 
 const ended = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);

@@ -55,7 +55,7 @@ describe("a call that waits", () => {
     expect(await client.ask("ping")).toMatchObject({ result: {} });
   });
 
-  test("hands back what came after it was cancelled, since nobody knows of it", async () => {
+  test("hands back what came after it was cancelled, since no session knows of it", async () => {
     let give: (task: ReturnType<typeof grant>) => void = () => undefined;
     const daemon = fakeDaemon({ claim: () => new Promise((resolve) => (give = resolve)) });
     const client = converse({ daemon });
@@ -88,7 +88,9 @@ describe("reports", () => {
     expect(client.daemon.callsOf("complete")).toEqual([
       { name: "complete", args: [{ ...LEASE, summary: "built" }], by: "claude-code" },
     ]);
-    expect(done.structuredContent).toEqual({ run: "r1", task: "build", fence: 1, state: "succeeded", repeated: false });
+    const next = "Get the next task with `claim_next`.";
+    const settled = { run: "r1", task: "build", fence: 1, state: "succeeded", repeated: false, next };
+    expect(done.structuredContent).toEqual(settled);
   });
 
   test("name the task when several are held", async () => {
@@ -168,7 +170,7 @@ describe("while a task is held", () => {
     let down = true;
     const client = await working({
       heartbeat: async (lease) => {
-        if (down) throw new UserError("DAEMON_MISSING", "Nobody answers.");
+        if (down) throw new UserError("DAEMON_MISSING", "No daemon answers.");
         return leaseReply(lease);
       },
     });

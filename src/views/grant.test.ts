@@ -48,6 +48,16 @@ describe("for a person", () => {
     `);
   });
 
+  test("it says how the attempt before ended", () => {
+    const previous = { attempt: 1, worker: "s1", ended: "lost", why: "it went silent", note: "half\u0007way", at: "" };
+    expect(grantText({ ...grant, previous }, { columns: 80, now }, PLAIN)).toContain(
+      "  before     attempt 1 by s1 was lost: it went silent; its last word: half\\x07way",
+    );
+    expect(grantEnv({ ...grant, previous: { ...previous, ended: "retried" } }, "s2")).toContain(
+      "ROTA_PREVIOUS='attempt 1 by s1 failed: it went silent",
+    );
+  });
+
   test("a command is shown as one would type it, and never cut", () => {
     const { prompt: _, ...rest } = grant;
     const command = ["make", "it so", "x".repeat(100)];

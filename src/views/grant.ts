@@ -2,11 +2,11 @@
 
 import type { Instant } from "../domain/time.ts";
 import { formatDuration, millis } from "../domain/time.ts";
-import type { Grant } from "../wire/replies/lease.ts";
+import type { Grant, PreviousAttempt } from "../wire/replies/lease.ts";
 import { type Line, paintSections, quiet, strong, type Theme, table, toned } from "./line.ts";
 import { timeOfDay } from "./moment.ts";
 import { type CommandWriter, commandLines, plainCommand, shellWord } from "./next.ts";
-import { neutralizeLines } from "./text.ts";
+import { neutralize, neutralizeLines } from "./text.ts";
 import { momentOf } from "./workers.ts";
 
 /** What it proves itself with is for the reports, and not shown. */
@@ -45,9 +45,10 @@ const commandText = (command: GrantView["command"]): string =>
   typeof command === "string" ? command : (command ?? []).map(shellWord).join(" ");
 
 function factLines(grant: GrantView, now: Instant, width: number, { timeZone }: Theme): Line[] {
-  const { directory, env, reads, writes, deadline } = grant;
+  const { directory, env, reads, writes, deadline, previous } = grant;
   const end = momentOf(deadline);
   const rows: [string, string][] = [
+    ["before", previous === undefined ? "" : previousText(previous)],
     ["directory", directory],
     [
       "env",
@@ -63,12 +64,20 @@ function factLines(grant: GrantView, now: Instant, width: number, { timeZone }: 
   return table(said, { columns: [{}, {}], width });
 }
 
+/** How the attempt before ended, so that the next one does not begin as if it were the first. */
+export const previousText = ({ attempt, worker, ended, why, note }: PreviousAttempt): string => {
+  const end = ended === "retried" ? "failed" : `was ${ended}`;
+  return neutralize(
+    `attempt ${attempt} by ${worker} ${end}: ${why}${note === undefined ? "" : `; its last word: ${note}`}`,
+  );
+};
+
 /**
  * Lines that a shell can `eval`. Everything is set each time, so that nothing of an earlier task is left; the token is not among
  * it, because what stands in the environment is seen by whatever the script starts.
  */
 export function grantEnv(grant: GrantView, session: string): string {
-  const { run, task, attempt, fence, deadline, title, prompt, command, directory, env } = grant;
+  const { run, task, attempt, fence, deadline, title, prompt, command, directory, env, previous } = grant;
   const exports = Object.entries(env)
     .filter(([name]) => /^[A-Za-z_]\w*$/.test(name))
     .map(([name, value]) => `export ${name}=${quoted(value)}`);
@@ -83,6 +92,7 @@ export function grantEnv(grant: GrantView, session: string): string {
     ROTA_PROMPT: prompt ?? "",
     ROTA_COMMAND: command === undefined ? "" : [...exports, commandText(command)].join("\n"),
     ROTA_DIRECTORY: directory,
+    ROTA_PREVIOUS: previous === undefined ? "" : previousText(previous),
   };
   return Object.entries(variables)
     .map(([name, value]) => `export ${name}=${quoted(value)}\n`)

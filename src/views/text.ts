@@ -21,6 +21,13 @@ export function neutralize(text: string): string {
 export const neutralizeLines = (text: string): string => text.split(/\r?\n/).map(neutralize).join("\n");
 
 /**
+ * Text of several lines in which every character may matter, such as the prompt for an agent: its lines and tabs stay as they are, and what
+ * cannot be seen is spelt out.
+ */
+export const visible = (text: string): string =>
+  text.replaceAll("\r\n", "\n").replace(HARMFUL, (char) => (char === "\n" || char === "\t" ? char : spellOut(char)));
+
+/**
  * What a program's line looks like to its reader: without its colours, and only what a progress bar showed last. A carriage return after
  * which nothing was written has overwritten nothing.
  */

@@ -97,7 +97,7 @@ test("what an agent held that was killed goes to another when its lease runs out
   const [first, second] = await Promise.all([agent(dir), agent(dir)]);
   await second.call("claim_next", { waitMs: 0 });
   const { run } = await first.call("submit", { text: PLAN });
-  const { fence, ttl_ms, deadline: deadlineOfFirst } = await first.call("claim_next");
+  const { fence, ttl_ms, lease_until: deadlineOfFirst } = await first.call("claim_next");
   process.kill(first.pid, "SIGKILL");
   const again = await second.call("claim_next", { waitMs: 60_000 });
   expect(again).toMatchObject({ claimed: true, task: "read" });
@@ -110,10 +110,10 @@ test("what an agent held that was killed goes to another when its lease runs out
   expect(Date.parse(claimedAt)).toBeGreaterThan(Date.parse(deadlineOfFirst as string));
   // Longer than a lease lasts, and the agent has not reported: the server renews it.
   const deadline = async (): Promise<number> => {
-    const [held] = (await second.call("status"))["held"] as { deadline: string }[];
-    return Date.parse(held?.deadline ?? "");
+    const [held] = (await second.call("status"))["held"] as { lease_until: string }[];
+    return Date.parse(held?.lease_until ?? "");
   };
-  await expect.poll(deadline, { timeout: 60_000 }).toBeGreaterThan(Date.parse(again["deadline"] as string) + 5_000);
+  await expect.poll(deadline, { timeout: 60_000 }).toBeGreaterThan(Date.parse(again["lease_until"] as string) + 5_000);
   expect(await second.call("complete")).toMatchObject({ state: "succeeded" });
 });
 

@@ -4,12 +4,14 @@ import type { Failure } from "../../domain/outcome.ts";
 import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/session.ts";
 import { isHeld } from "../../domain/task.ts";
 import { type Millis, millis } from "../../domain/time.ts";
+import type { Granted } from "../../engine/desk.ts";
 import type { Reception } from "../../engine/reception.ts";
 import type { Heard, Word } from "../../engine/session-reports.ts";
-import type { SessionReply, Wake } from "../../wire/answers.ts";
+import type { Grant, SessionReply, Wake } from "../../wire/answers.ts";
 import type { FailRequest, JoinRequest, LeaseRequest } from "../../wire/messages.ts";
 import type { Caller, Service } from "../../wire/service.ts";
 import { findRun } from "../reader.ts";
+import { handoverOf } from "./handover.ts";
 import { type Parts, visitorOf } from "./parts.ts";
 import { grantReply, isoOf, leaseReply, settledReply } from "./reply.ts";
 import { type Wakes, wakeOf } from "./wakes.ts";
@@ -46,6 +48,8 @@ export function workOf(parts: WorkParts): Work {
   const { engine, secrets, clock } = scheduler;
   /** Where this caller is received: everything about sessions, claims and leases goes through it. */
   const receptionOf = (caller: Caller): Reception => engine.reception.as(visitorOf(caller));
+  const handed = async (granted: Granted | undefined): Promise<Grant | undefined> =>
+    granted && { ...grantReply(granted), ...(await handoverOf(parts, granted)) };
   const show = (session: Session): SessionReply => sessionReply(parts, session);
   const report = async (request: LeaseRequest, word: Word, caller: Caller): Promise<Heard> =>
     await receptionOf(caller).report(claimedOf(request), word);
@@ -77,7 +81,7 @@ export function workOf(parts: WorkParts): Work {
     assignment: async (session, waitMs, caller) => {
       const { signal } = caller;
       const granted = await receptionOf(caller).assignment({ session, wait: millis(waitMs), signal });
-      return granted && grantReply(granted);
+      return handed(granted);
     },
     claim: async (request, caller) => {
       const { session, priority, key, waitMs } = request;
@@ -93,7 +97,7 @@ export function workOf(parts: WorkParts): Work {
         ...(priority !== undefined && { priority }),
         ...(key !== undefined && { key }),
       });
-      return granted && grantReply(granted);
+      return handed(granted);
     },
     start: async (request, caller) => leaseReply(await report(request, { kind: "start" }, caller)),
     heartbeat: async (request, caller) => leaseReply(await report(request, { kind: "heartbeat" }, caller)),

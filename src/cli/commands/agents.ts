@@ -203,8 +203,8 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     summary: "Get a task to work on",
     details:
       "The next task of the session's pool, or the one that is named. Its lease is kept in a private file in the state directory, so that reports " +
-      "need only its name. With --env it prints lines for a shell to `eval`: ROTA_TASK, ROTA_RUN, ROTA_FENCE, ROTA_DIRECTORY, and ROTA_PROMPT or " +
-      "ROTA_COMMAND with what is to be done. Exit code 3 when there is nothing to claim.",
+      "need only its name. With --env it prints lines for a shell to `eval`: ROTA_TASK, ROTA_RUN, ROTA_FENCE, ROTA_DIRECTORY, ROTA_PREVIOUS with how " +
+      "the attempt before ended, and ROTA_PROMPT or ROTA_COMMAND with what is to be done. Exit code 3 when there is nothing to claim.",
     arguments: [{ ...TASK, describe: "The id of a task; the next one when left out", required: false }],
     options: {
       session: { ...session, describe: "Who claims" },

@@ -4,6 +4,17 @@ import { boolean, type Infer, oneOf, union } from "../../std/schema.ts";
 import { object } from "../../std/schema-maps.ts";
 import { count, names, texts, time, words } from "./words.ts";
 
+/** How the attempt before ended, so that the next one does not begin as if there had been none. */
+export const PREVIOUS = object({
+  attempt: count(),
+  worker: words().describe("The session or the worker that made it."),
+  ended: words().describe("`retried` where it failed and is tried again, `lost`, `released` or `parked`."),
+  why: words().describe("How it ended, in words."),
+  note: words().optional().describe("The last that its worker said of how it goes."),
+  at: time(),
+});
+export type PreviousAttempt = Infer<typeof PREVIOUS>;
+
 /** What a session receives with a claim: the task, what to do, and the proof that it may report on it. */
 export const GRANT = object({
   run: words(),
@@ -17,11 +28,13 @@ export const GRANT = object({
   priority: oneOf(PRIORITIES),
   command: union(words(), names()).optional(),
   prompt: words().optional(),
+  prompt_file: words().optional().describe("A file with the prompt, where it is longer than 10 KB."),
   directory: words(),
   env: texts(),
   reads: names(),
   writes: names(),
   labels: texts(),
+  previous: PREVIOUS.optional().describe("The attempt before this one, if there was one."),
 });
 export type Grant = Infer<typeof GRANT>;
 

@@ -1,0 +1,67 @@
+/** What a session is handed with a claim beside the task itself: how the attempt before ended, and a long prompt as a file. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { isTaskEvent, type TaskEvent } from "../../domain/event.ts";
+import { describeOutcome } from "../../domain/outcome.ts";
+import type { Granted } from "../../engine/desk.ts";
+import { endOf } from "../../views/attempt-end.ts";
+import type { Grant, PreviousAttempt } from "../../wire/answers.ts";
+import type { Parts } from "./parts.ts";
+import { isoOf } from "./reply.ts";
+
+/** What programs of agents show of an answer begins to be cut at about this length. */
+const PROMPT_INLINE_MAX = 10 * 1024;
+
+export async function handoverOf(parts: Parts, granted: Granted): Promise<Pick<Grant, "previous" | "prompt_file">> {
+  const previous = granted.fence > 1 ? await previousOf(parts, granted) : undefined;
+  const file = promptFile(parts, granted);
+  return { ...(previous !== undefined && { previous }), ...(file !== undefined && { prompt_file: file }) };
+}
+
+/** Read from the ledger: a retry is rare, and the scheduler that saw the attempt before may be another one. */
+async function previousOf(
+  { scheduler }: Parts,
+  { run, task, fence }: Pick<Granted, "run" | "task" | "fence">,
+): Promise<PreviousAttempt | undefined> {
+  let previous: PreviousAttempt | undefined;
+  let worker = "";
+  let note: string | undefined;
+  for (const event of await scheduler.store.events({ run: run.no, task: task.no })) {
+    if (!isTaskEvent(event) || event.attempt !== fence - 1) continue;
+    if (event.kind === "claimed") worker = event.worker;
+    if (event.kind === "noted") note = event.note;
+    const ended = endOf(event);
+    if (ended === undefined) continue;
+    const { attempt } = event;
+    previous = { attempt, worker, ended, why: whyOf(event), at: isoOf(event.at), ...(note !== undefined && { note }) };
+  }
+  return previous;
+}
+
+function whyOf(event: TaskEvent): string {
+  const outcome = "outcome" in event && event.outcome !== undefined ? describeOutcome(event.outcome) : undefined;
+  switch (event.kind) {
+    case "expired":
+      return event.why ?? outcome ?? "it gave no sign of life until its lease ran out";
+    case "released":
+      return event.why;
+    case "parked":
+      return event.message ?? outcome ?? event.reason;
+    default:
+      return outcome ?? event.kind;
+  }
+}
+
+/** The file with the prompt, where that is too long for an answer. Without room for it on the disk the prompt is in the answer alone. */
+function promptFile({ state }: Parts, { run, task, fence }: Granted): string | undefined {
+  const { spec } = task;
+  if (!("prompt" in spec.run) || Buffer.byteLength(spec.run.prompt) <= PROMPT_INLINE_MAX) return undefined;
+  const file = `${state.log(run.manifest.id, spec.id, fence)}.prompt.md`;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, spec.run.prompt, { mode: 0o600 });
+    return file;
+  } catch {
+    return undefined;
+  }
+}
