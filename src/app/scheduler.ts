@@ -1,9 +1,9 @@
 /** Puts the parts together: a store that is ours, an executor, and the engine between them. The only place that names adapters. */
-import { closeSync, type FSWatcher, openSync, type WatchEventType, watch } from "node:fs";
 import { PRESSURE_PRESETS } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { workerId } from "../domain/ids.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";
+import { hearFaults } from "../effects/faults.ts";
 import { ownIdentity } from "../effects/host.ts";
 import { hostName, machineCapacity } from "../effects/machine.ts";
 import { type Secrets, systemSecrets } from "../effects/random.ts";
@@ -12,6 +12,7 @@ import type { EngineOptions } from "../engine/options.ts";
 import type { Executor } from "../execute/executor.ts";
 import { openStore } from "../store/open.ts";
 import type { Owner, Store } from "../store/store.ts";
+import { answerBell } from "./bell.ts";
 import type { Config } from "./config.ts";
 import { SERVE } from "./owner.ts";
 import { RunNames } from "./run-names.ts";
@@ -80,7 +81,17 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     },
   });
   await engine.open();
-  const bell = answerBell(state, engine);
+  const bell = answerBell({
+    state,
+    clock,
+    rung: () => void engine.takeRequests().catch(() => {}),
+    gone: (error) => engine.fail(error),
+  });
+  // What runs here is stopped in order, and not left behind.
+  const faults = hearFaults((error) => {
+    engine.fail(error);
+    return true;
+  });
   // Another scheduler has the store, or may have it soon: nothing more is begun here, and what is written next is refused.
   const tenure = keepTerm({ store, term, clock, lost: () => engine.pause() });
   // From here on it is the scheduler that ends them.
@@ -93,7 +104,8 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     secrets,
     names: new RunNames({ secrets, store }),
     async [Symbol.asyncDispose]() {
-      bell.close();
+      using _ = faults;
+      bell[Symbol.dispose]();
       tenure[Symbol.dispose]();
       await engine.close();
       await executor[Symbol.asyncDispose]();
@@ -133,24 +145,6 @@ export function engineOptions(config: Config): Omit<EngineOptions, "workers" | "
 
 const pressureOf = ({ pressure }: Pick<Config, "pressure">) =>
   pressure === "off" ? {} : { pressure: PRESSURE_PRESETS[pressure] };
-
-/** The bell itself is watched, and not where it is: every commit changes something there. */
-function answerBell({ bell }: StateDir, engine: Engine): { close(): void } {
-  let watcher: FSWatcher;
-  const listen = (): void => {
-    closeSync(openSync(bell, "a", 0o600));
-    watcher = watch(bell, hear);
-  };
-  const hear = (change: WatchEventType): void => {
-    void engine.takeRequests().catch(() => {});
-    if (change !== "rename") return;
-    // Somebody took it away, or put another in its place.
-    watcher.close();
-    listen();
-  };
-  listen();
-  return { close: () => watcher.close() };
-}
 
 const busy = (state: StateDir, owner: Owner): UserError =>
   new UserError(

@@ -1,5 +1,5 @@
 /** Where things are inside a state directory, and which directory that is. */
-import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { UserError } from "../domain/errors.ts";
 import type { RunId, TaskId } from "../domain/ids.ts";
@@ -84,9 +84,11 @@ function isThere({ root, database }: StateDir): boolean {
 export function makeStateDir({ root }: StateDir): void {
   try {
     const isNew = mkdirSync(root, { recursive: true, mode: 0o700 }) !== undefined;
+    // On a disk that can only be read, making a folder in it would say that there is none.
+    accessSync(root, constants.W_OK);
     if (isNew || basename(root) === FOLDER) ignoreItself(root);
   } catch (error) {
-    throw new UserError("STATE_UNUSABLE", `${root} cannot be made: ${(error as Error).message}`, { cause: error });
+    throw new UserError("STATE_UNUSABLE", `${root} cannot be used: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -24,6 +24,8 @@ async function start(): Promise<void> {
     cwd: process.cwd(),
     program: () => called(process.argv[1], process.env["PATH"]),
   });
+  // How it ended has been said: what goes wrong now changes nothing.
+  process.on("uncaughtException", () => {});
   await terminal.flush();
   // Not left to itself: a watcher or a timer that a command forgot must not keep the prompt away.
   process.exit(code);

@@ -1,5 +1,7 @@
 /** From what was typed to an exit code. Everything that goes wrong on the way is said here, in one form. */
+import { endingAtFaults } from "../app/faults.ts";
 import { UserError } from "../domain/errors.ts";
+import { toldOf } from "../domain/told.ts";
 import type { CommandSpec, Context, Surroundings } from "./command.ts";
 import { type CommandLine, parseCommandLine } from "./parse.ts";
 import { commandsTo, filledIn, rootHere, rootMeant, withCommands } from "./printed.ts";
@@ -14,11 +16,12 @@ export async function runProgram(args: readonly string[], around: Surroundings):
   const { COMMANDS } = await import("./commands.ts");
   const context = { ...around, commandsTo: commandsTo(COMMANDS, around) };
   let line: CommandLine | undefined;
+  using faults = endingAtFaults();
   try {
     line = parseCommandLine(args, COMMANDS);
-    return await obey(line, COMMANDS, context);
+    return await Promise.race([obey(line, COMMANDS, context), faults.heard]);
   } catch (error) {
-    return await report(whatWentWrong(error), context, line);
+    return await report(toldOf(error), context, line);
   }
 }
 
@@ -42,17 +45,6 @@ async function obey(line: CommandLine, commands: readonly CommandSpec[], context
       return await run(line.input, context);
     }
   }
-}
-
-/**
- * What went wrong on the way out hides what went wrong first. Told is what the user can put right, the first of these; else the first fault.
- */
-function whatWentWrong(error: unknown): unknown {
-  const all: unknown[] = [];
-  let outer = error;
-  for (; outer instanceof SuppressedError; outer = outer.suppressed) all.unshift(outer.error);
-  all.unshift(outer);
-  return all.find((each) => each instanceof UserError) ?? all[0];
 }
 
 /** `CODE: message (hint)` for what the user can put right, one line for what only we can. */

@@ -17,6 +17,10 @@ export const USER_ERRORS = {
     exitCode: 2,
     hint: "Nothing that was not saved was reported. Mend the disk, then go on with --resume.",
   },
+  MACHINE_SHORT: {
+    exitCode: 2,
+    hint: "Raise the limit (`ulimit -n` of open files, `ulimit -u` of processes), or let other programs end first.",
+  },
   SQLITE_OLD: { exitCode: 2, hint: "Use a Node release whose SQLite is at least 3.51.3 (Node 24 or newer)." },
   NODE_OLD: {
     exitCode: 2,

@@ -47,6 +47,11 @@ export class Engine {
     return this.#parts.turns.failed;
   }
 
+  /** What the engine stands on is gone: nothing more is decided, and all that waits is told why. */
+  fail(error: unknown): void {
+    this.#parts.turns.fail(error);
+  }
+
   /** Where to ask about a task of any pool. */
   get pools(): Pools {
     return this.#parts.pools;

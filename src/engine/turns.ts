@@ -69,7 +69,7 @@ export class Turns {
       journal: this.#journal,
       outbox: this.#outbox,
       done: () => this.#goOn(),
-      failed: (error) => this.#fail(error),
+      failed: (error) => this.fail(error),
     });
   }
 
@@ -103,6 +103,12 @@ export class Turns {
   /** Broken, never kept: when the store can no longer be trusted, nothing more is decided. */
   get failed(): Promise<never> {
     return this.#failure.promise;
+  }
+
+  /** Decides nothing more. All that waits is told why. */
+  fail(error: unknown): void {
+    this.#loop.close();
+    this.#failure.happen(error);
   }
 
   /** The promise, unless everything fails before it is kept. */
@@ -164,11 +170,6 @@ export class Turns {
   /** The store is free again. */
   #goOn(): void {
     if (this.#isPending || !this.#recorder.settled || !this.#outbox.isEmpty) this.#loop.schedule();
-  }
-
-  #fail(error: unknown): void {
-    this.#loop.close();
-    this.#failure.happen(error);
   }
 
   #nextWake(now: Instant): Instant | undefined {

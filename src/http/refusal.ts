@@ -1,6 +1,7 @@
 /** An error as it is sent: a status, a stable code, a message and what to do about it. Never a stack. */
 import type { Duplex } from "node:stream";
 import { UserError, type UserErrorCode } from "../domain/errors.ts";
+import { userErrorIn } from "../domain/told.ts";
 import { STATUS_CODES } from "../wire/node-http.ts";
 
 /** Without an entry here the request was well formed and cannot be fulfilled: a conflict. */
@@ -31,6 +32,7 @@ const STATUS: Partial<Readonly<Record<UserErrorCode, number>>> = {
   STORE_FAILED: 500,
   DAEMON_FAILED: 500,
   DAEMON_STOPPING: 503,
+  MACHINE_SHORT: 503,
   QUEUE_FULL: 503,
 };
 
@@ -41,7 +43,7 @@ export interface Refusal {
 
 /** Of an error that is the daemon's own fault the caller learns only that there was one. */
 export function refusalOf(error: unknown): Refusal {
-  const known = error instanceof UserError ? error : new UserError("DAEMON_FAILED", "The daemon failed to answer");
+  const known = userErrorIn(error) ?? new UserError("DAEMON_FAILED", "The daemon failed to answer");
   const { code, message, hint, diagnostics } = known;
   return {
     status: STATUS[code] ?? CONFLICT,

@@ -1,6 +1,7 @@
 /** One call of a tool: its arguments are read, it is done, and whatever comes of it is told in words. */
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { UserError, type UserErrorCode } from "../domain/errors.ts";
+import { userErrorIn } from "../domain/told.ts";
 import type { Clock } from "../effects/clock.ts";
 import { Problems } from "../std/problems.ts";
 import { didYouMean } from "../std/schema.ts";
@@ -142,7 +143,8 @@ const content = (texts: readonly string[]): object => ({
 });
 
 function refusal(error: unknown, { onFault, agent }: Deps): string {
-  if (error instanceof UserError) return refusalText(AWAY.has(error.code) ? away(error, agent) : error);
+  const known = userErrorIn(error);
+  if (known !== undefined) return refusalText(AWAY.has(known.code) ? away(known, agent) : known);
   onFault?.(error);
   const message = error instanceof Error ? error.message : String(error);
   return `FAULT: ${message.slice(0, 500)} (Try again; if it stays, look at the daemon's own messages.)`;

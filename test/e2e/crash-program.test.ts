@@ -6,10 +6,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import type { Grant } from "../../src/wire/answers.ts";
-import { type Client, connect } from "../../src/wire/client.ts";
-import { answers, serveIn, stop, submitted } from "../rig/daemon.ts";
-import { jsonLines, lastJson, openPlace, type Place, until } from "../rig/rota.ts";
+import { callUntilDead, expectKept } from "../rig/answered.ts";
+import { serveIn, stop } from "../rig/daemon.ts";
+import { jsonLines, lastJson, openPlace, type Place } from "../rig/rota.ts";
 import {
   ALL,
   CALLS,
@@ -118,77 +117,4 @@ async function expectOnce(place: Place, what: string): Promise<void> {
   expect(events.filter(({ kind }) => kind === "succeeded").length, what).toBe(TASKS);
   const doctor = await place.rota(["doctor"]);
   expect(doctor.code, `${what}: ${doctor.out}`).toBe(0);
-}
-
-/** What the daemon said before it died. */
-interface Answered {
-  readonly runs: Map<string, string>;
-  readonly grants: Grant[];
-  readonly completed: Set<string>;
-}
-
-async function callUntilDead(place: Place, dead: Promise<unknown>): Promise<Answered> {
-  const answered: Answered = { runs: new Map(), grants: [], completed: new Set() };
-  let isDead = false;
-  const died = dead.then(() => {
-    isDead = true;
-  });
-  const client = connect({ state: join(place.dir, "state") }, { by: "test" });
-  await until("it serves or has died", async () => isDead || (await answers(client)));
-  try {
-    await client.join({ agent: "agents", session: "s1", slots: 50, ttlMs: 600_000 });
-    for (let no = 0; !isDead && no < 60; no++) await oneRound(client, place, no, answered);
-    // It makes fewer calls than that: then it dies after the last one.
-    if (!isDead) process.kill((await client.info()).pid, "SIGKILL");
-  } catch (error) {
-    // The call that was cut off was not answered; whether it was done is what the next one must be able to tell.
-    expect((error as { code?: string }).code).toMatch(/DAEMON|ECONN|EPIPE/);
-  }
-  client.close();
-  await died;
-  return answered;
-}
-
-async function oneRound(
-  client: Client,
-  place: Place,
-  no: number,
-  { runs, grants, completed }: Answered,
-): Promise<void> {
-  const { run } = await submitted(
-    client,
-    place,
-    { name: `p${no}`, tasks: { a: { prompt: "x", pool: "agents" } } },
-    `k${no}`,
-  );
-  runs.set(`k${no}`, run);
-  const grant = await client.claim({ session: "s1", waitMs: 5_000, key: `c${no}` });
-  if (grant === undefined) return;
-  grants.push(grant);
-  await client.complete({ run: grant.run, task: grant.task, fence: grant.fence, token: grant.token });
-  completed.add(grant.run);
-}
-
-async function expectKept(
-  client: Client,
-  place: Place,
-  { runs, grants, completed }: Answered,
-  what: string,
-): Promise<void> {
-  const known = new Map((await client.runs()).map((each) => [each.run, each]));
-  for (const [key, run] of runs) {
-    expect(known.has(run), `${what}: ${run} was answered`).toBe(true);
-    const again = await submitted(
-      client,
-      place,
-      { name: `p${key.slice(1)}`, tasks: { a: { prompt: "x", pool: "agents" } } },
-      key,
-    );
-    expect(again.run, `${what}: the same key is the same run`).toBe(run);
-  }
-  for (const { run, task, fence, token } of grants) {
-    const said = await client.complete({ run, task, fence, token });
-    expect(said, `${what}: ${run}`).toMatchObject({ state: "succeeded" });
-  }
-  for (const run of completed) expect(known.get(run), what).toMatchObject({ state: "finished", outcome: "succeeded" });
 }

@@ -89,6 +89,21 @@ export function processesWith(mark: string): readonly number[] {
     .map(Number);
 }
 
+/** Living processes that work in the directory or below it, or name it on their command line. */
+export function processesIn(dir: string): readonly string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+        const isHere = command.includes(dir) || readlinkSync(`/proc/${pid}/cwd`).startsWith(dir);
+        return isHere && command !== "" ? [`${pid} ${command}`] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
 /** Waits for something to become true, looking often; what never does fails with its name. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
   const end = performance.now() + withinMs;

@@ -7,11 +7,13 @@ import { join } from "node:path";
 /** Everything by which a program changes a file. */
 export const CALLS = ["write", "pwrite64", "fsync", "fdatasync", "rename", "ftruncate", "link", "unlink"] as const;
 export type Call = (typeof CALLS)[number];
+/** What a call that fails is told. */
+export const ERRORS = ["ENOSPC", "EIO", "EROFS"] as const;
 
 export interface Fault {
   readonly call: Call;
   /** `SIGKILL`: the process ends there. Otherwise the call fails like this and is not done. */
-  readonly how: "SIGKILL" | "ENOSPC" | "EIO";
+  readonly how: "SIGKILL" | (typeof ERRORS)[number];
   /** Which of the calls, the first being 1; `lasting` when every later one too. */
   readonly at: number;
   readonly lasting?: boolean;

@@ -142,7 +142,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "SQLite: what went wrong with the disk is taken for a mistake of ours": bug(
     "store/sqlite/failure.ts",
-    "return new UserError(otherwise,",
+    'return new UserError(isOfFile ? "STORE_FAILED" : otherwise,',
     "return error; new UserError(otherwise,",
   ),
   "files are let go when the work begins": bug(

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import type { Clock } from "../../effects/clock.ts";
 import type { Owner } from "../store.ts";
-import { asUserError } from "./failure.ts";
+import { asUserError, isUnopened } from "./failure.ts";
 import { brokenLog } from "./log-check.ts";
 import { migrate, refuseForeign } from "./migrate.ts";
 import { type Database, type Platform, REAL } from "./platform.ts";
@@ -63,8 +63,10 @@ export function connect(file: string, { readOnly = false, platform = REAL }: Sql
     migrate(db, file);
     return db;
   } catch (error) {
+    // Asked while the connection has what files it has: they may be what there are too many of.
+    const reason = isUnopened(error) ? reasonOf(platform, file) : undefined;
     db.close();
-    throw asUserError(error, file);
+    throw asUserError(reason ?? error, file);
   }
 }
 
@@ -116,7 +118,17 @@ function openDatabase(platform: Platform, file: string, readOnly: boolean): Data
   try {
     return platform.open(file, { readOnly });
   } catch (error) {
-    throw asUserError(error, file);
+    throw asUserError(reasonOf(platform, file) ?? error, file);
+  }
+}
+
+/** SQLite says only that it cannot open a file; the system says why. Nothing where the file is not there: SQLite would have made it. */
+function reasonOf({ files }: Platform, file: string): unknown {
+  try {
+    files.open(file).close();
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? undefined : error;
   }
 }
 

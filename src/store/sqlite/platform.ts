@@ -10,6 +10,7 @@ import {
   readSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -39,6 +40,8 @@ export type Statement = Pick<StatementSync, "get" | "all" | "run" | "iterate" | 
 export interface Files {
   /** The real path of the file, also behind a link. */
   realpath(path: string): string;
+  /** Names the file that is there now, whatever its path; nothing when there is none. */
+  identity(path: string): string | undefined;
   /** Makes the folder and its parents, for their owner alone. */
   makeFolder(path: string): void;
   /** Makes the file private to its owner. */
@@ -67,6 +70,10 @@ export const REAL: Platform = {
   open: (file, { readOnly }) => new DatabaseSync(file, { readOnly, enableForeignKeyConstraints: false }),
   files: {
     realpath: (path) => realpathSync(path),
+    identity(path) {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      return stat && `${stat.dev}:${stat.ino}`;
+    },
     makeFolder(path) {
       mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
     },

@@ -71,9 +71,18 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
             failure ??= asUserError(error, file, "STORE_FAILED") as Error;
           },
         });
+  const identity = isFile && target !== undefined ? files.identity(place) : undefined;
+  /** The system lets SQLite write on into a file that was removed, and no later reader finds what it wrote. */
+  const mustBeInPlace = (): void => {
+    if (identity === undefined || files.identity(place) === identity) return;
+    failure ??= removed(file);
+    throw failure;
+  };
   /** No commit is answered when earlier ones cannot be brought to the disk, nor before most of them are there. */
   const mayAnswer = async (): Promise<void> => {
-    await log?.caughtUp();
+    mustBeInPlace();
+    if (log === undefined) return;
+    await log.caughtUp();
     if (failure !== undefined) throw failure;
   };
   const turns = new Turns();
@@ -117,7 +126,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
   const writing = async <T>(verb: (target: Target) => T): Promise<T> => {
     if (writer.busy) await writer.idle();
     const result = writeNow(verb);
-    if (log !== undefined) await mayAnswer();
+    await mayAnswer();
     return result;
   };
   /** The commit stands whatever happens here; but a disk that fails now is not used again. */
@@ -183,7 +192,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     async commit(batch) {
       const sheet = sheetOf(batch);
       const isWritten = goesAside(sheet) ? await commitAside(sheet) : commitHere(sheet);
-      if (log !== undefined) await mayAnswer();
+      await mayAnswer();
       return isWritten ? ok(undefined) : err("ownership-lost");
     },
     tend() {
@@ -280,6 +289,11 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     },
   };
 }
+
+const removed = (file: string): UserError =>
+  new UserError("STATE_UNUSABLE", `${file} was removed or replaced while it was in use`, {
+    hint: "Put it back and go on with --resume, or start anew; nothing that was not saved was reported.",
+  });
 
 /** A failure of the writer thread, as an error of this one. */
 const errorOf = ({ code, message }: WriterFailure): Error =>

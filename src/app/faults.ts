@@ -1,0 +1,28 @@
+/** How a command ends at an error that no caller catches. */
+import { later, seconds } from "../domain/time.ts";
+import { systemClock, type Timer } from "../effects/clock.ts";
+import { hearFaults } from "../effects/faults.ts";
+
+const ENDS_WITHIN = seconds(20);
+
+/**
+ * An error that no caller catches ends the command as one that a caller would have caught. A scheduler stops in order first what runs here,
+ * which it may not be able to do any more.
+ */
+export function endingAtFaults(): Disposable & { readonly heard: Promise<never> } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  // A command that ends by itself hears of nothing.
+  promise.catch(() => {});
+  const clock = systemClock();
+  let timer: Timer | undefined;
+  const listening = hearFaults((error, endsInOrder) => {
+    if (endsInOrder) timer ??= clock.at(later(clock.now(), ENDS_WITHIN), () => reject(error));
+    else reject(error);
+    return true;
+  });
+  const dispose = (): void => {
+    timer?.cancel();
+    listening[Symbol.dispose]();
+  };
+  return { heard: promise, [Symbol.dispose]: dispose };
+}
