@@ -7,7 +7,7 @@ import { machineCapacity } from "../effects/machine.ts";
 import type { Plan } from "../plan/plan.ts";
 import { lowerBound } from "../simulate/bound.ts";
 import { criticalPath } from "../simulate/critical-path.ts";
-import { type Simulated, type SiteSpec, simulate } from "../simulate/simulate.ts";
+import { type Simulated, type SiteSpec, simulate, workersAt } from "../simulate/simulate.ts";
 import { resourceUse, workerUse } from "../simulate/use.ts";
 import type { SimulationReport, VariantReport } from "../views/simulation.ts";
 import { type Config, loadConfig } from "./config.ts";
@@ -15,7 +15,7 @@ import { type Lasting, lastingOf, readDurations } from "./durations.ts";
 import { loadPlan } from "./plan-file.ts";
 import { engineOptions } from "./scheduler.ts";
 import { type StateDir, stateOfPlan } from "./state.ts";
-import { readWhatIf } from "./what-if.ts";
+import { readWhatIf, withPool } from "./what-if.ts";
 
 export interface SimulateOptions {
   readonly cwd: string;
@@ -28,6 +28,8 @@ export interface SimulateOptions {
   readonly actual: string | undefined;
   /** As typed. */
   readonly whatIf: readonly string[];
+  /** How many sessions pools have, as typed: `writers=3`. */
+  readonly pools: readonly string[];
 }
 
 /** Nothing is run and nothing is written. */
@@ -36,7 +38,7 @@ export async function simulatePlan(options: SimulateOptions): Promise<Simulation
   const { plan, directory } = await loadPlan(file, { strict: false, anywhere: true });
   const flags = workers === undefined ? {} : { workers };
   const { values } = await loadConfig({ cwd, planDir: directory, env, flags });
-  const base = siteOf(plan, values);
+  const base = options.pools.reduce(withPool, siteOf(plan, values));
   const sites = whatIf.map((text) => ({ text, site: readWhatIf(text, base) }));
   const known =
     actual === undefined ? new Map() : await readDurations(resolve(cwd, actual), basename(actual), plan.tasks);
@@ -56,7 +58,7 @@ interface Work {
   readonly history: History;
 }
 
-/** This machine, unless the plan says what there is; a name that neither knows there is nothing of. */
+/** This machine, unless the plan says what there is; a name that neither knows there is nothing of. Each pool has one session. */
 function siteOf({ resources, rates, tasks }: Plan, config: Config): SiteSpec {
   const machine = machineCapacity();
   const capacity: Record<string, number> = { ...machine };
@@ -69,7 +71,8 @@ function siteOf({ resources, rates, tasks }: Plan, config: Config): SiteSpec {
     }
   }
   const { workers, priorities } = config;
-  return { ...engineOptions(config), nodes: 1, workers, capacity, resources: own, rates, priorities };
+  const pools = Object.fromEntries(tasks.flatMap(({ pool }) => (pool === undefined ? [] : [[pool, 1]])));
+  return { ...engineOptions(config), nodes: 1, workers, capacity, resources: own, rates, priorities, pools };
 }
 
 async function historyOf({ database }: StateDir, plan: string): Promise<History> {
@@ -113,7 +116,7 @@ const simulateAt = ({ plan, lasting, history }: Work, site: SiteSpec): Promise<S
 function figuresOf({ plan, lasting }: Work, site: SiteSpec, { schedule, makespan, stalled }: Simulated) {
   const isFinished = stalled.length === 0;
   const busy = schedule.reduce((sum, { start, end }) => sum + end - start, 0);
-  const workers = site.workers * site.nodes;
+  const workers = workersAt(site).length;
   return {
     nodes: site.nodes,
     use: makespan === 0 ? 0 : busy / (makespan * workers),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { seconds } from "../domain/time.ts";
 import type { SiteSpec } from "../simulate/simulate.ts";
-import { readWhatIf } from "./what-if.ts";
+import { readWhatIf, withPool } from "./what-if.ts";
 
 const SITE: SiteSpec = {
   nodes: 1,
@@ -10,7 +10,24 @@ const SITE: SiteSpec = {
   resources: { claude: 2 },
   rates: { tokens: { amount: 10, per: seconds(1) } },
   priorities: "shares",
+  pools: { writers: 1 },
 };
+
+describe("the sessions of a pool", () => {
+  test("are as many as is said", () => {
+    expect(withPool(SITE, "writers=0")).toEqual({ ...SITE, pools: { writers: 0 } });
+  });
+
+  test.each([
+    ["writers", '"writers" does not say how many sessions a pool has'],
+    ["writers=many", '"writers=many" does not say how many'],
+    ["writers=99999", "writers must be a whole number from 0 to 10000, not 99999"],
+    ["writer=2", 'the plan has no pool "writer". Did you mean "writers"?'],
+    ["toString=2", 'the plan has no pool "toString"'],
+  ])("%j is refused", (text, message) => {
+    expect(() => withPool(SITE, text)).toThrow(message);
+  });
+});
 
 describe("what if", () => {
   test.each<[string, Partial<SiteSpec>]>([
@@ -26,6 +43,7 @@ describe("what if", () => {
     ["tokens=7", { resources: { claude: 2, tokens: 7 }, rates: {} }],
     ["claude=2/s", { resources: {}, rates: { ...SITE.rates, claude: { amount: 2, per: seconds(1) } } }],
     [" workers = 8 , claude = 3 ", { workers: 8, resources: { claude: 3 } }],
+    ["pool.writers=3", { pools: { writers: 3 } }],
     ["workers=8,workers=9", { workers: 9 }],
   ])("%s changes that and nothing else", (text, changed) => {
     expect(readWhatIf(text, SITE)).toEqual({ ...SITE, ...changed });
@@ -45,6 +63,8 @@ describe("what if", () => {
     ["claude=1e9", "claude must be"],
     ["memory=8", "memory must be a size such as 512MiB or 4GiB"],
     ["claud=3", 'the plan has no resource "claud". Did you mean "claude"?'],
+    ["pool.writer=3", 'Did you mean "pool.writers"?'],
+    ["pool.writers=-1", "pool.writers must be a whole number from 0 to 10000, not -1"],
     ["worker=3", 'Did you mean "workers"?'],
     ["__proto__=3", 'the plan has no resource "__proto__"'],
     ["toString=3", 'the plan has no resource "toString"'],

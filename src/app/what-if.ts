@@ -10,6 +10,7 @@ import { SETTINGS } from "./config.ts";
 
 const NODES_MAX = 1_024;
 const NODES = integer({ min: 1, max: NODES_MAX });
+const SESSIONS = integer({ min: 0, max: 10_000 });
 const PRIORITIES = oneOf(LANE_POLICIES);
 /** What machines have; anything else is the plan's. */
 const ON_MACHINES: Readonly<Record<string, Schema<number>>> = { cpu: cores, memory: bytes, gpu: count };
@@ -27,8 +28,26 @@ export function readWhatIf(text: string, base: SiteSpec): SiteSpec {
   }, base);
 }
 
+/** `--pool writers=3`: so many sessions in place of one. */
+export function withPool(site: SiteSpec, text: string): SiteSpec {
+  const [, pool, size] = /^\s*([^=]+?)\s*=\s*(\d+)\s*$/.exec(text) ?? [];
+  const known = Object.keys(site.pools);
+  if (pool !== undefined && size !== undefined && Object.hasOwn(site.pools, pool))
+    return { ...site, pools: { ...site.pools, [pool]: readAs(SESSIONS, pool, size, `--pool ${text}`) } };
+  const near = pool === undefined ? undefined : didYouMean(pool, known);
+  const what =
+    size === undefined ? `"${text}" does not say how many sessions a pool has` : `the plan has no pool "${pool}"`;
+  const first = known[0];
+  throw new UserError("USAGE", `--pool ${text}: ${what}${near === undefined ? "" : `. ${near}`}`, {
+    hint:
+      first === undefined
+        ? "No task of the plan names a pool: leave the option out."
+        : `Its pools are ${known.join(", ")}: write \`--pool ${first}=2\`.`,
+  });
+}
+
 function change(site: SiteSpec, key: string, value: string, text: string): SiteSpec {
-  const read = <T>(schema: Schema<T, "required" | "optional">): T => readAs(schema, key, value, text);
+  const read = <T>(schema: Schema<T, "required" | "optional">): T => readAs(schema, key, value, `--what-if ${text}`);
   switch (key) {
     case "workers":
       return { ...site, workers: read(SETTINGS.workers) };
@@ -39,6 +58,9 @@ function change(site: SiteSpec, key: string, value: string, text: string): SiteS
   }
   const machine = Object.hasOwn(ON_MACHINES, key) ? ON_MACHINES[key] : undefined;
   if (machine !== undefined) return { ...site, capacity: { ...site.capacity, [key]: read(machine) } };
+  const pool = /^pool\.(.+)$/.exec(key)?.[1];
+  if (pool !== undefined && Object.hasOwn(site.pools, pool))
+    return { ...site, pools: { ...site.pools, [pool]: read(SESSIONS) } };
   if (!Object.hasOwn(site.resources, key) && !Object.hasOwn(site.rates, key)) throw unknown(key, site, text);
   return withCapacity(site, key, read(capacity));
 }
@@ -61,13 +83,13 @@ function readAs<T>(schema: Schema<T, "required" | "optional">, key: string, valu
   const found = schema.read(isNumber ? Number(value) : value, problems);
   const [problem] = problems.list;
   if (problem === undefined) return found as T;
-  throw new UserError("USAGE", `--what-if ${text}: ${problem.message.replace(/\.$/, "")}`, {
+  throw new UserError("USAGE", `${text}: ${problem.message.replace(/\.$/, "")}`, {
     hint: problem.hint ?? "Give it a value that could be.",
   });
 }
 
-function unknown(key: string, { resources, rates }: SiteSpec, text: string): UserError {
-  const own = [...Object.keys(resources), ...Object.keys(rates)];
+function unknown(key: string, { resources, rates, pools }: SiteSpec, text: string): UserError {
+  const own = [...Object.keys(resources), ...Object.keys(rates), ...Object.keys(pools).map((pool) => `pool.${pool}`)];
   const known = ["workers", "nodes", "priorities", ...Object.keys(ON_MACHINES), ...own];
   const near = didYouMean(key, known);
   return new UserError(

@@ -19,6 +19,7 @@ export const run: Run = async (input, context) => {
     workers: input.count("workers"),
     actual: input.text("actual"),
     whatIf: input.texts("what-if"),
+    pools: input.texts("pool"),
   });
   await deliver(await draw(report, form, context), input, context);
   return report.stalled.length === 0 ? 0 : EXIT_STALLED;

@@ -15,15 +15,21 @@ export interface Placement {
 /** What no order of the tasks can be faster than, and why. */
 export interface LowerBound {
   readonly ms: Millis;
-  /** `path`: the longest chain. `work`: everything, shared out over the workers. `resource`: all tasks that ask for one resource. */
+  /**
+   * `path`: the longest chain. `work`: all local tasks, shared out over the workers. `pool`: all tasks of a pool, shared out over its sessions.
+   * `resource`: all tasks that ask for one resource.
+   */
   readonly because:
     | { readonly kind: "path" }
     | { readonly kind: "work" }
+    | { readonly kind: "pool"; readonly name: string }
     | { readonly kind: "resource"; readonly name: string };
 }
 
 export interface WorkerUse {
   readonly worker: WorkerId;
+  /** Of a session, its pool. */
+  readonly pool?: string;
   readonly tasks: number;
   readonly busy: Millis;
   /** The share of the time in which the worker works, from 0 to 1. */

@@ -6,7 +6,15 @@ import { type Millis, millis, seconds } from "../domain/time.ts";
 import { lowerBound } from "./bound.ts";
 import type { SiteSpec } from "./simulate.ts";
 
-const SITE: SiteSpec = { nodes: 1, workers: 2, capacity: {}, resources: {}, rates: {}, priorities: "shares" };
+const SITE: SiteSpec = {
+  nodes: 1,
+  workers: 2,
+  capacity: {},
+  resources: {},
+  rates: {},
+  priorities: "shares",
+  pools: {},
+};
 const second = { estimate: seconds(1) };
 
 const boundOf = (

@@ -15,16 +15,29 @@ interface Work {
 /** The best of the known bounds: each holds for every schedule, so the largest does. */
 export function lowerBound({ specs, graph, durations }: Work, site: SiteSpec): LowerBound {
   const path = upwardRanks(graph, Float64Array.from(durations)).reduce((most, rank) => Math.max(most, rank), 0);
-  const work = durations.reduce((sum, each) => sum + each, 0) / (site.workers * site.nodes);
   const found: (readonly [number, LowerBound["because"]])[] = [
     [path, { kind: "path" }],
-    [work, { kind: "work" }],
+    ...workBounds(specs, durations, site),
   ];
   for (const [name, ms] of resourceBounds(specs, durations, site)) found.push([ms, { kind: "resource", name }]);
   const isWhole = durations.every(Number.isInteger);
   return found
     .map(([ms, because]) => ({ ms: roundedUp(ms, isWhole), because }))
     .reduce((best, each) => (each.ms > best.ms ? each : best));
+}
+
+/** The work of each pool, shared out over the workers or sessions of that pool. */
+function* workBounds(
+  specs: readonly TaskSpec[],
+  durations: readonly Millis[],
+  { workers, nodes, pools }: SiteSpec,
+): Iterable<readonly [number, LowerBound["because"]]> {
+  const work = new Map<string | undefined, number>([[undefined, 0]]);
+  for (const [no, { pool }] of specs.entries()) work.set(pool, (work.get(pool) ?? 0) + (durations[no] as number));
+  for (const [pool, ms] of work) {
+    if (pool === undefined) yield [ms / (workers * nodes), { kind: "work" }];
+    else if (Object.hasOwn(pools, pool)) yield [ms / (pools[pool] as number), { kind: "pool", name: pool }];
+  }
 }
 
 /** The rounding error of sums of many amounts, as a share of them. */
@@ -37,6 +50,8 @@ const roundedUp = (ms: number, isWhole: boolean): Millis =>
 interface Demand {
   /** Amounts times the span for which they are held. */
   energy: number;
+  /** The part of that which local tasks ask for: what sessions do takes nothing of these machines. */
+  local: number;
   amount: number;
   shortest: number;
 }
@@ -46,9 +61,9 @@ function* resourceBounds(
   durations: readonly Millis[],
   { nodes, capacity, resources, rates }: SiteSpec,
 ): Iterable<readonly [string, number]> {
-  for (const [name, { energy, amount, shortest }] of demands(specs, durations)) {
+  for (const [name, { energy, local, amount, shortest }] of demands(specs, durations)) {
     const there = amountOf(capacity, name);
-    if (there !== undefined && there > 0) yield [name, energy / (there * nodes)];
+    if (there !== undefined && there > 0) yield [name, local / (there * nodes)];
     const own = amountOf(resources, name);
     if (own !== undefined && own > 0) yield [name, energy / own];
     const rate = Object.hasOwn(rates, name) ? rates[name] : undefined;
@@ -64,13 +79,14 @@ const amountOf = (amounts: Amounts, name: string): number | undefined =>
 
 function demands(specs: readonly TaskSpec[], durations: readonly Millis[]): ReadonlyMap<string, Demand> {
   const found = new Map<string, Demand>();
-  for (const [no, { resources }] of specs.entries()) {
+  for (const [no, { resources, pool }] of specs.entries()) {
     for (const name in resources) {
       const asked = resources[name] as number;
       if (asked === 0) continue;
-      const demand = found.get(name) ?? { energy: 0, amount: 0, shortest: Number.POSITIVE_INFINITY };
+      const demand = found.get(name) ?? { energy: 0, local: 0, amount: 0, shortest: Number.POSITIVE_INFINITY };
       const lasts = durations[no] as number;
       demand.energy += asked * lasts;
+      if (pool === undefined) demand.local += asked * lasts;
       demand.amount += asked;
       demand.shortest = Math.min(demand.shortest, lasts);
       found.set(name, demand);

@@ -16,6 +16,7 @@ async function pathOf(specs: readonly TaskSpec[], rest: Partial<SiteSpec> = {}):
     resources: {},
     rates: {},
     priorities: "shares",
+    pools: {},
     ...rest,
   };
   const durations = specs.map(({ estimate }) => estimate as Millis);

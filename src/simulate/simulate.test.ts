@@ -12,7 +12,15 @@ import { criticalPath } from "./critical-path.ts";
 import { type Simulated, type SiteSpec, simulate } from "./simulate.ts";
 import { resourceUse, workerUse } from "./use.ts";
 
-const SITE: SiteSpec = { nodes: 1, workers: 2, capacity: {}, resources: {}, rates: {}, priorities: "shares" };
+const SITE: SiteSpec = {
+  nodes: 1,
+  workers: 2,
+  capacity: {},
+  resources: {},
+  rates: {},
+  priorities: "shares",
+  pools: {},
+};
 
 interface Given {
   readonly site?: Partial<SiteSpec>;
@@ -33,6 +41,41 @@ const simulated = (
 const startsOf = ({ schedule }: Simulated): Record<string, number> =>
   Object.fromEntries(schedule.map(({ task: id, start }) => [id, start]));
 const orderOf = ({ schedule }: Simulated): string[] => schedule.map(({ task: id }) => id);
+
+describe("a simulation of pools", () => {
+  const specs = [
+    task("plan", { pool: "writers", estimate: seconds(2), workspace: "/w", requires: ["english"], gate: "Sure?" }),
+    task("write", { pool: "writers", estimate: seconds(3) }),
+    task("build", { estimate: seconds(4) }),
+    task("print", { needs: ["write", "plan"], pool: "printers", estimate: seconds(1) }),
+  ];
+
+  test("has their tasks done by their own sessions, each one at a time", async () => {
+    const { schedule, makespan, stalled } = await simulated(specs, { site: { pools: { writers: 1, printers: 1 } } });
+    expect(schedule.map(({ task: id, worker, start, end }) => [id, worker, start, end])).toEqual([
+      ["build", "local/1", 0, 4_000],
+      ["write", "writers-1", 0, 3_000],
+      ["plan", "writers-1", 3_000, 5_000],
+      ["print", "printers-1", 5_000, 6_000],
+    ]);
+    expect({ makespan, stalled }).toEqual({ makespan: 6_000, stalled: [] });
+    expect((await simulated(specs, { site: { pools: { writers: 2, printers: 1 } } })).makespan).toBe(4_000);
+  });
+
+  test("says of a pool without a session that nothing of it can start", async () => {
+    const { stalled } = await simulated(specs, { site: { pools: { writers: 1, printers: 0 } } });
+    expect(stalled).toMatchObject([{ task: "print", wait: { reason: "no-match", pool: "printers" } }]);
+  });
+
+  test("cannot be faster than the sessions of one pool allow", async () => {
+    const site = { ...SITE, pools: { writers: 1, printers: 1 } };
+    const { run } = await simulated(specs, { site });
+    expect(lowerBound({ specs, graph: run.graph, durations: durationsOf(specs) }, site)).toEqual({
+      ms: 5_000,
+      because: { kind: "pool", name: "writers" },
+    });
+  });
+});
 
 describe("a simulation", () => {
   test("places every task on a worker, from its start to its end", async () => {
@@ -178,6 +221,7 @@ const arbitraryTask = fc.record({
   tokens: fc.constantFrom(0, 0, 0, 1, 4),
   reads: fc.subarray(["db", "src/"], { maxLength: 1 }),
   writes: fc.subarray(["db", "src/a.ts", "src/"], { maxLength: 1 }),
+  pool: fc.constantFrom(undefined, undefined, undefined, "writers"),
 });
 
 const arbitraryCase = (withRates: boolean): fc.Arbitrary<Case> =>
@@ -186,6 +230,7 @@ const arbitraryCase = (withRates: boolean): fc.Arbitrary<Case> =>
       tasks: fc.array(arbitraryTask, { minLength: 1, maxLength: 25 }),
       workers: fc.integer({ min: 1, max: 4 }),
       nodes: fc.integer({ min: 1, max: 2 }),
+      pools: fc.record({ writers: fc.integer({ min: 1, max: 2 }) }),
       priorities: fc.constantFrom("shares" as const, "strict" as const),
     })
     .map(({ tasks, ...rest }) => {
@@ -200,6 +245,7 @@ const arbitraryCase = (withRates: boolean): fc.Arbitrary<Case> =>
           priority: more.priority,
           reads: more.reads,
           writes: more.writes,
+          ...(more.pool !== undefined && { pool: more.pool }),
         }),
       );
       const site: SiteSpec = { ...rest, capacity: CAPACITY, resources: RESOURCES, rates: withRates ? RATES : {} };
@@ -299,9 +345,13 @@ function brokenAt(
   const taken = (some: readonly Placement[], name: string): number =>
     some.reduce((sum, each) => sum + (specOf(each).resources[name] ?? 0), 0);
   if (new Set(out.map(({ worker }) => worker)).size !== out.length) broken.push(`${now}: a worker has two tasks`);
-  if (out.length > site.workers * site.nodes) broken.push(`${now}: more tasks than workers`);
+  const local = out.filter((each) => specOf(each).pool === undefined);
+  const pooled = out.filter((each) => specOf(each).pool !== undefined);
+  if (pooled.some(({ worker }) => !/^writers-[12]$/.test(worker)))
+    broken.push(`${now}: a task of a pool done by another worker`);
+  if (local.length > site.workers * site.nodes) broken.push(`${now}: more tasks than workers`);
   if (taken(out, "slots") > RESOURCES.slots) broken.push(`${now}: too many slots`);
-  for (const [node, there] of Map.groupBy(out, nodeOf)) {
+  for (const [node, there] of Map.groupBy(local, nodeOf)) {
     if (there.length > site.workers) broken.push(`${now}: more tasks than workers on ${node}`);
     if (taken(there, "cpu") > CAPACITY.cpu) broken.push(`${now}: too much cpu on ${node}`);
   }

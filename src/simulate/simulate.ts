@@ -7,13 +7,14 @@ import type { History } from "../domain/history.ts";
 import { type RunId, runId, type WorkerId, workerId } from "../domain/ids.ts";
 import { type Run, type RunManifest, taskOf } from "../domain/run.ts";
 import type { Placement } from "../domain/schedule.ts";
-import type { Amounts, Rates, TaskSpec } from "../domain/spec.ts";
+import { type Amounts, type Rates, SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
 import { type Instant, instant, type Millis, millis } from "../domain/time.ts";
 import { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import { forgetfulStore } from "../store/memory/forgetful.ts";
 import { NEVER, VirtualClock } from "./clock.ts";
 import { simulatedExecutor } from "./executor.ts";
+import { bringSessions, sessionsOf } from "./sessions.ts";
 
 /** What there is to work with, and the rules. */
 export interface SiteSpec extends Pick<EngineOptions, "patience" | "pressure"> {
@@ -27,6 +28,8 @@ export interface SiteSpec extends Pick<EngineOptions, "patience" | "pressure"> {
   readonly resources: Amounts;
   readonly rates: Rates;
   readonly priorities: LanePolicy;
+  /** How many sessions each pool has. Each does one task at a time, whatever it asks of a session. */
+  readonly pools: Readonly<Record<string, number>>;
 }
 
 export interface Simulation {
@@ -52,19 +55,21 @@ export interface Simulated {
 export async function simulate({ name, specs, site, durations, history }: Simulation): Promise<Simulated> {
   const clock = new VirtualClock();
   const lasting = new Map(specs.map(({ id }, no) => [id, durations[no] as Millis]));
+  const lasts = (task: TaskSpec["id"]): Millis => lasting.get(task) as Millis;
   const engine = new Engine({
     store: forgetfulStore(history),
     epoch: 1,
     clock,
     secrets: { token: () => "", seed: () => 0, suffix: () => "" },
-    executor: simulatedExecutor(clock, ({ task }) => lasting.get(task) as Millis),
+    executor: simulatedExecutor(clock, ({ task }) => lasts(task)),
     logOf: () => "/log",
     options: optionsOf(site),
   });
   await engine.open();
   const schedule = follow(engine);
+  await clock.passUntil(bringSessions(site.pools, { engine, clock, lasts, patience: FOR_EVER }));
   await clock.passUntil(
-    engine.submit(manifestOf(name, site), specs.map(withoutGate)).then((submitted) => engine.idle(submitted)),
+    engine.submit(manifestOf(name, site), specs.map(forAnySession)).then((submitted) => engine.idle(submitted)),
   );
   await engine.close();
   const run = engine.world.findRun(RUN) as Run;
@@ -96,11 +101,18 @@ function optionsOf({ nodes, workers, capacity, priorities, patience, pressure }:
 const workersOf = (node: string, count: number): readonly WorkerId[] =>
   Array.from({ length: count }, (_, at) => workerId(`${node}/${at + 1}`));
 
-/** Every worker, in the order of their names. */
-export const workersAt = ({ nodes, workers }: Pick<SiteSpec, "nodes" | "workers">): readonly WorkerId[] =>
-  nodes === 1
-    ? workersOf("local", workers)
-    : Array.from({ length: nodes }, (_, at) => workersOf(`node${at + 1}`, workers)).flat();
+/** Every worker there is: those of the machines, then the sessions of the pools. */
+export function workersAt({
+  nodes,
+  workers,
+  pools,
+}: Pick<SiteSpec, "nodes" | "workers" | "pools">): readonly WorkerId[] {
+  const local =
+    nodes === 1
+      ? workersOf("local", workers)
+      : Array.from({ length: nodes }, (_, at) => workersOf(`node${at + 1}`, workers)).flat();
+  return [...local, ...sessionsOf(pools).map(([session]) => session)];
+}
 
 /** Collects which worker does what when, from the events that the engine commits. Filled as time goes on. */
 function follow(engine: Engine): readonly Placement[] {
@@ -137,11 +149,13 @@ const manifestOf = (name: string, { resources, rates }: SiteSpec): RunManifest =
 });
 
 /**
- * Gates and sessions do not exist on virtual time: gates are left out, and a pool's work is done by workers like any other. Time-outs count
- * from the start report, which is never sent, so they never fire.
+ * No person is waited for on virtual time, and each session of a pool can do all its tasks. Time-outs of local tasks count from the start,
+ * and no start is reported, so they never fire; those of a pool count from the claim, and are lifted.
  */
-function withoutGate(spec: TaskSpec): TaskSpec {
+function forAnySession(spec: TaskSpec): TaskSpec {
   if (spec.gate === undefined && spec.pool === undefined) return spec;
-  const { gate: _, pool: __, ...rest } = spec;
-  return rest;
+  const { gate: _, ...rest } = spec;
+  if (spec.pool === undefined) return rest;
+  const { workspace: _w, channel: _c, session: _s, verify: _v, ...free } = rest;
+  return { ...free, requires: SPEC_DEFAULTS.requires, timeout: { hard: FOR_EVER } };
 }

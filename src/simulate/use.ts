@@ -2,6 +2,7 @@
 import type { Placement, ResourceUse, WorkerUse } from "../domain/schedule.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
 import { type Millis, millis } from "../domain/time.ts";
+import { sessionsOf } from "./sessions.ts";
 import { type SiteSpec, workersAt } from "./simulate.ts";
 
 /** Every worker, also those without a task. */
@@ -12,8 +13,10 @@ export function workerUse(schedule: readonly Placement[], site: SiteSpec, makesp
     of.tasks++;
     of.busy += end - start;
   }
+  const pools = new Map(sessionsOf(site.pools));
   return Array.from(found, ([worker, { tasks, busy }]) => ({
     worker,
+    ...(pools.has(worker) && { pool: pools.get(worker) as string }),
     tasks,
     busy: millis(busy),
     use: share(busy, makespan),
@@ -28,7 +31,12 @@ export function resourceUse(
   makespan: Millis,
 ): readonly ResourceUse[] {
   const { energy, amounts } = taken(specs, schedule);
-  const kept = (of: Amounts, times: number): readonly ResourceUse[] =>
+  // What sessions do takes nothing of these machines.
+  const local = taken(
+    specs,
+    schedule.filter(({ no }) => specs[no]?.pool === undefined),
+  ).energy;
+  const kept = (of: Amounts, times: number, energy: ReadonlyMap<string, number>): readonly ResourceUse[] =>
     Object.entries(of).flatMap(([name, each]) => {
       const used = energy.get(name);
       const there = each * times;
@@ -38,7 +46,7 @@ export function resourceUse(
     const used = amounts.get(name);
     return used === undefined ? [] : [{ name, capacity: amount, per, use: share(used, amount * (1 + makespan / per)) }];
   });
-  return [...kept(capacity, nodes), ...kept(resources, 1), ...renewed];
+  return [...kept(capacity, nodes, local), ...kept(resources, 1, energy), ...renewed];
 }
 
 /** What was taken of each resource, and that times the span for which it was held. */

@@ -2,7 +2,7 @@
 import { formatDuration } from "../domain/time.ts";
 import { escapeMarkup } from "./markup.ts";
 import { grouped, percent, plural } from "./moment.ts";
-import { changeOf, type SimulationReport, timelineOfSimulation, type VariantReport } from "./simulation.ts";
+import { changeOf, crewPhrase, type SimulationReport, timelineOfSimulation, type VariantReport } from "./simulation.ts";
 import {
   boundPhrase,
   capacityPhrase,
@@ -23,7 +23,7 @@ export function simulationHtml(report: SimulationReport): string {
 }
 
 function figures(report: SimulationReport): string {
-  const { name, makespan, bound, stalled, tasks, workers, use, resources, sources, overTime } = report;
+  const { name, makespan, bound, stalled, tasks, use, resources, sources, overTime } = report;
   const rows: (readonly [string, string])[] = [["Durations", sourcesPhrase(sources)]];
   if (makespan !== undefined && bound !== undefined) {
     rows.unshift(["Lower bound", `${formatDuration(bound.ms)}: ${boundPhrase(bound)} (${closeness(makespan, bound)})`]);
@@ -39,7 +39,7 @@ function figures(report: SimulationReport): string {
   const title =
     makespan === undefined
       ? `${name} cannot be finished: ${grouped(stalled.length)} of ${plural(tasks, "task")} can never start`
-      : `${name} would take ${formatDuration(makespan)} on ${plural(workers.length, "worker")}`;
+      : `${name} would take ${formatDuration(makespan)} on ${crewPhrase(report)}`;
   const body = rows.map(([word, text]) => `<tr><th>${word}</th><td>${escapeMarkup(text)}</td></tr>`);
   return `<h1>${escapeMarkup(title)}</h1>\n<table>\n${body.join("\n")}\n</table>\n`;
 }

@@ -6,6 +6,7 @@ import { grouped, percent, plural } from "./moment.ts";
 import { blockerLines, chain } from "./report-text.ts";
 import {
   changeOf,
+  crewPhrase,
   DURATION_SOURCES,
   type DurationSource,
   type SimulationReport,
@@ -34,8 +35,8 @@ export function simulationText(report: SimulationReport, { columns }: Room, them
 }
 
 function verdictLines(report: SimulationReport, columns: number): Line[] {
-  const { name, makespan, bound, stalled, tasks, workers, work, criticalPath, sources, overTime } = report;
-  const size = quiet(`  ${plural(tasks, "task")} on ${plural(workers.length, "worker")}`);
+  const { name, makespan, bound, stalled, tasks, work, criticalPath, sources, overTime } = report;
+  const size = quiet(`  ${plural(tasks, "task")} on ${crewPhrase(report)}`);
   const facts: Line[][] = [[[quiet("durations")], [sourcesPhrase(sources)]]];
   if (overTime.length > 0) facts.push([[toned("warn", "time-outs")], [overTimePhrase(overTime)]]);
   if (makespan === undefined || bound === undefined) {
@@ -66,6 +67,8 @@ export function boundPhrase({ because }: LowerBound): string {
       return "the longest chain of tasks";
     case "work":
       return "all work shared out evenly";
+    case "pool":
+      return `the work of pool ${because.name} shared out evenly`;
     case "resource":
       return `all that asks for ${because.name}`;
   }

@@ -5,6 +5,7 @@ import { runId, type TaskId } from "../domain/ids.ts";
 import type { LowerBound, Placement, ResourceUse, WorkerUse } from "../domain/schedule.ts";
 import { instant, type Millis } from "../domain/time.ts";
 import type { FiguresReply, SimulationReply } from "../wire/replies/plan.ts";
+import { plural } from "./moment.ts";
 import type { Timeline } from "./timeline.ts";
 import { waitPhrase } from "./wait.ts";
 
@@ -47,6 +48,13 @@ export interface VariantReport extends Figures {
   readonly whatIf: string;
 }
 
+/** `2 workers and 3 sessions`. */
+export function crewPhrase({ workers }: Pick<SimulationReport, "workers">): string {
+  const sessions = workers.filter(({ pool }) => pool !== undefined).length;
+  const local = plural(workers.length - sessions, "worker");
+  return sessions === 0 ? local : `${local} and ${plural(sessions, "session")}`;
+}
+
 /** How much longer `makespan` is than `than`, in percent; nothing when that cannot be said. */
 export const changeOf = (makespan: Millis | undefined, than: Millis | undefined): number | undefined =>
   makespan === undefined || than === undefined || than === 0 ? undefined : (makespan / than - 1) * 100;
@@ -55,7 +63,13 @@ export const simulationJson = (report: SimulationReport): SimulationReply => ({
   ...figuresJson(report),
   critical_path: report.criticalPath,
   schedule: report.schedule.map(({ task, worker, start, end }) => ({ task, worker, start_ms: start, end_ms: end })),
-  workers: report.workers.map(({ worker, tasks, busy, use }) => ({ worker, tasks, busy_ms: busy, use: share(use) })),
+  workers: report.workers.map(({ worker, pool, tasks, busy, use }) => ({
+    worker,
+    ...(pool !== undefined && { pool }),
+    tasks,
+    busy_ms: busy,
+    use: share(use),
+  })),
   resources: report.resources.map(({ name, capacity, per, use }) => ({
     name,
     capacity,

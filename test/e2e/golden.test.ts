@@ -397,6 +397,13 @@ tasks:
       await golden.says(["simulate", "plan.yaml", ...form], { exact: true });
     }
     await golden.says(["simulate", "plan.yaml", "--svg"], { exact: true, only: wordsOf });
+    golden.plan(
+      "tasks:\n  a: { pool: writers, prompt: Go, estimate: 4s }\n  b: { pool: writers, prompt: Go, estimate: 4s }\n",
+    );
+    await golden.says(["simulate", "plan.yaml", "--what-if", "pool.writers=2"], { exact: true });
+    await golden.says(["simulate", "plan.yaml", "--pool", "writers=2", "--json"], { exact: true });
+    await golden.says(["simulate", "plan.yaml", "--pool", "writers=0"], { exact: true });
+    await golden.says(["simulate", "plan.yaml", "--pool", "writer=2"], { exact: true });
   },
 
   async "plans that are wrong"(golden) {

@@ -36,8 +36,9 @@ export const PLAN_COMMANDS: readonly CommandSpec[] = [
       "The real scheduler on virtual time: its order, its workers, resources, rates and files, and every attempt succeeds. A " +
       "task lasts as long as `--actual` says, else its `estimate`, else what earlier runs took, else a second; the scheduler " +
       "itself goes by the estimates. Gates count as open. `cpu`, `memory` and `gpu` are this machine's unless the plan " +
-      "names them. `--what-if` asks what would change with other `workers`, `nodes` (machines like this one), `priorities` " +
-      "(`shares` or `strict`), `cpu`, `memory`, `gpu` or resources of the plan. Exit code 3 when some task could never start.",
+      "names them. The tasks of a pool are done by its sessions, one each unless `--pool` says how many: any session does any of them. " +
+      "`--what-if` asks what would change with other `workers`, `nodes` (machines like this one), `priorities` " +
+      "(`shares` or `strict`), `cpu`, `memory`, `gpu`, resources of the plan or sessions (`pool.writers`). Exit code 3 when some task could never start.",
     arguments: [PLAN],
     options: {
       workers,
@@ -47,6 +48,7 @@ export const PLAN_COMMANDS: readonly CommandSpec[] = [
         describe: "How long tasks really take: a JSON object of task ids and milliseconds",
         completes: "file",
       },
+      pool: { kind: "text", many: true, value: "NAME=N", describe: "How many sessions a pool has", fallback: "1 each" },
       "what-if": {
         kind: "text",
         many: true,

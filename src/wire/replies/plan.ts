@@ -43,7 +43,7 @@ export const SIMULATION = object({
   ...figures,
   critical_path: names(),
   schedule: list(object({ task: words(), worker: words(), start_ms: number(), end_ms: number() })),
-  workers: list(object({ worker: words(), tasks: count(), busy_ms: number(), use })),
+  workers: list(object({ worker: words(), pool: words().optional(), tasks: count(), busy_ms: number(), use })),
   resources: list(object({ name: words(), capacity: number(), per_ms: number().optional(), use })),
   durations: object({ actual: count(), estimate: count(), history: count(), unknown: count() }).describe(
     "How many durations come from where.",
