@@ -1,6 +1,7 @@
 /** Putting things on hold, and letting them go, where no scheduler works: written down for the next one to go by. */
 import { UserError } from "../domain/errors.ts";
 import { type PauseScope, scopeKey } from "../domain/pause.ts";
+import { LOCAL_POOL } from "../domain/spec.ts";
 import type { Asked } from "../domain/task.ts";
 import type { Executor } from "../execute/executor.ts";
 import { InvariantError, invariant } from "../std/invariant.ts";
@@ -10,14 +11,14 @@ import type { PauseRequest } from "../wire/messages.ts";
 import { loadConfig } from "./config.ts";
 import { findRun, loadRun, mustFindTask } from "./reader.ts";
 import { openScheduler, type Scheduler } from "./scheduler.ts";
-import { findScope } from "./scope.ts";
+import { findScope, findScopeToHold, poolsNamed } from "./scope.ts";
 import { type StateDir, stateHere } from "./state.ts";
 
 type Where = Parameters<typeof stateHere>[0];
 
 export async function holdHere(request: PauseRequest, asked: Asked, where: Where): Promise<PauseReply> {
   await using scheduler = await ownForAMoment(where, "rota pause");
-  const { scope, names } = await scopeOf(scheduler, request);
+  const { scope, names } = await scopeOf(scheduler, request, findScopeToHold);
   await scheduler.engine.reception.hold(scope, asked);
   const pause = scheduler.engine.world.pauses.get(scopeKey(scope));
   invariant(pause !== undefined, "what was put on hold is on hold");
@@ -60,7 +61,7 @@ interface Scoped {
 }
 
 /** Looked up in the store, which no scheduler works in: a run that has ended cannot be put on hold. */
-async function scopeOf(scheduler: Scheduler, request: PauseRequest): Promise<Scoped> {
+async function scopeOf(scheduler: Scheduler, request: PauseRequest, find = findScope): Promise<Scoped> {
   const found: { run?: string; task?: string } = {};
   const rowOf = async (name: string | undefined): Promise<RunRow> => {
     const row = await findRun(scheduler, name);
@@ -70,13 +71,19 @@ async function scopeOf(scheduler: Scheduler, request: PauseRequest): Promise<Sco
     found.run = manifest.id;
     return row;
   };
-  const scope = await findScope(request, {
+  const scope = await find(request, {
     run: async (name) => (await rowOf(name)).no,
     task: async (name, id) => {
       const row = await rowOf(name);
       const { no, spec } = mustFindTask(await loadRun(scheduler, row), id);
       found.task = spec.id;
       return { run: row.no, task: no };
+    },
+    pools: async () => {
+      const { pools, store } = scheduler;
+      const joined = (await store.sessions()).map(({ profile }) => profile.pool);
+      const named = await poolsNamed(store, await store.runs("unfinished"));
+      return named.union(new Set([...pools, ...joined, LOCAL_POOL]));
     },
   });
   return { scope, names: { of: scope.of, ...(scope.of === "pool" && { pool: scope.pool }), ...found } };

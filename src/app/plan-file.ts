@@ -1,6 +1,6 @@
 /** A plan in a file: read, judged, and ready to be run. */
-import { readFileSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
 import { UserError } from "../domain/errors.ts";
 import { digestOf } from "../effects/digest.ts";
 import { machineCapacity } from "../effects/machine.ts";
@@ -22,12 +22,14 @@ export interface LoadedPlan {
 export interface LoadOptions {
   /** Warnings count as errors. */
   readonly strict: boolean;
-  /** How messages call the file; its last name when absent. */
+  /** How messages call the file; its last name, or `stdin`, when absent. */
   readonly name?: string;
   /** What tasks ask for is not held against this machine: the plan is not run here. */
   readonly anywhere?: boolean;
   /** The setting `pass`. When it is given, a task that names a variable which it does not get is warned of. */
   readonly pass?: readonly string[];
+  /** The directories that tasks are to run in are looked for, too. */
+  readonly looks?: boolean;
 }
 
 export interface CheckedPlan {
@@ -60,12 +62,13 @@ export async function readPlan(text: string, name: string): Promise<Plan> {
 
 /** Everything there is to say about the file. Throws only when it cannot be read at all. */
 export async function checkPlan(file: string, options: LoadOptions): Promise<CheckedPlan> {
-  const { strict, name = nameOf(file), anywhere = false, pass } = options;
+  const { strict, name = nameOf(file), anywhere = false, looks = false, pass } = options;
   const bytes = bytesOf(file, name);
   const here = anywhere ? {} : { capacity: machineCapacity(), capabilities: [] };
   const parsed = await parsePlan(bytes, name, {
     strict,
     ...here,
+    ...(looks && { hasDirectory: (path: string) => isDirectory(resolve(dirname(file), path)) }),
     ...(pass !== undefined && { passed: namesPassed(pass) }),
   });
   return parsed.ok
@@ -84,13 +87,20 @@ export async function planText(file: string): Promise<string> {
   }
 }
 
+const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
 /** The root of all files has no last name. */
-const nameOf = (file: string): string => basename(file) || file;
+export const nameOf = (file: string): string => (isStandardInput(file) ? STDIN_NAME : basename(file) || file);
+
+/** How messages call a plan that comes through a pipe. */
+export const STDIN_NAME = "stdin";
+/** A plan from a pipe is called `-`, which as a path lies in the current directory: where its tasks run. */
+const isStandardInput = (file: string): boolean => basename(file) === "-" && !existsSync(file);
 
 /** Read at once: nothing else is to be done meanwhile, and waiting for it in the background takes ten times as long. */
 function bytesOf(file: string, name: string): Uint8Array {
   try {
-    return readFileSync(file);
+    return readFileSync(isStandardInput(file) ? 0 : file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const what = code === "ENOENT" ? "There is no such file" : code === "EISDIR" ? "It is a directory" : message;

@@ -39,6 +39,8 @@ export interface Scheduler extends AsyncDisposable {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly names: RunNames;
+  /** The pools that the settings name. */
+  readonly pools: readonly string[];
 }
 
 export async function openScheduler(options: SchedulerOptions): Promise<Scheduler> {
@@ -103,6 +105,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     clock,
     secrets,
     names: new RunNames({ secrets, store }),
+    pools: Object.keys(config.pools),
     async [Symbol.asyncDispose]() {
       using _ = faults;
       bell[Symbol.dispose]();

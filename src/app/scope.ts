@@ -1,7 +1,12 @@
 /** What a request to pause, resume or drain reaches: everything when nothing is named, else a pool, a run or a task. */
+import { UserError } from "../domain/errors.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { PauseScope } from "../domain/pause.ts";
 import type { RunNo } from "../domain/run.ts";
+import { poolOf } from "../domain/spec.ts";
+import { closest } from "../std/closest.ts";
+import type { RunRow } from "../store/rows.ts";
+import type { Store } from "../store/store.ts";
 
 /** What a request names. A task without a run is of the run that is meant. */
 export interface ScopeNames {
@@ -14,7 +19,38 @@ export interface ScopeNames {
 export interface Lookup {
   run(name: string): Promise<RunNo>;
   task(run: string | undefined, task: string): Promise<{ readonly run: RunNo; readonly task: TaskNo }>;
+  /** Whether settings, sessions, unfinished runs or the last few runs name it. If not, all that do name. */
+  pools(wanted: string): Promise<ReadonlySet<string>>;
 }
+
+/** For what is to be put on hold: a pool that is named by mistake would be held in vain. */
+export async function findScopeToHold(names: ScopeNames, lookup: Lookup): Promise<PauseScope> {
+  const scope = await findScope(names, lookup);
+  if (scope.of === "pool") mustKnowPool(scope.pool, await lookup.pools(scope.pool));
+  return scope;
+}
+
+function mustKnowPool(pool: string, known: ReadonlySet<string>): void {
+  if (known.has(pool)) return;
+  const near = closest(pool, known);
+  const hint = near === undefined ? "" : `. Did you mean "${near}"?`;
+  throw new UserError("POOL_UNKNOWN", `No setting, session or recent run names a pool "${pool}"${hint}`);
+}
+
+/** Looked up in the store, which costs time: of runs that have ended, only the last few that are not large are read. */
+export async function poolsNamed(
+  store: Pick<Store, "runs" | "load">,
+  unfinished: readonly RunRow[],
+): Promise<ReadonlySet<string>> {
+  const named = new Set<string>();
+  const ended = (await store.runs({ newest: ENDED_MAX })).filter(({ tasks }) => tasks <= TASKS_MAX);
+  for (const { no } of [...unfinished, ...ended]) {
+    for (const spec of (await store.load(no))?.specs ?? []) named.add(poolOf(spec));
+  }
+  return named;
+}
+const ENDED_MAX = 10;
+const TASKS_MAX = 10_000;
 
 export async function findScope({ pool, run, task }: ScopeNames, lookup: Lookup): Promise<PauseScope> {
   if (task !== undefined) return { of: "task", ...(await lookup.task(run, task)) };

@@ -2,7 +2,7 @@
 
 import { dirname, relative, resolve } from "node:path";
 import { loadConfig } from "../app/config.ts";
-import { type CheckedPlan, checkPlan, type LoadOptions } from "../app/plan-file.ts";
+import { type CheckedPlan, checkPlan, type LoadOptions, STDIN_NAME } from "../app/plan-file.ts";
 import { UserError } from "../domain/errors.ts";
 import { paintAll } from "../views/line.ts";
 import { plural } from "../views/moment.ts";
@@ -18,9 +18,9 @@ export const run: Run = async (input, context) => {
   const { terminal, cwd } = context;
   const typed = input.arguments[0] as string;
   const file = resolve(cwd, typed);
-  const name = shownName(cwd, file, typed);
+  const name = typed === "-" ? STDIN_NAME : shownName(cwd, file, typed);
   const { values: config } = await loadConfig({ cwd, planDir: dirname(file), env: context.env, flags: {} });
-  const options = { strict: input.flag("strict"), name, pass: config.pass };
+  const options = { strict: input.flag("strict"), name, pass: config.pass, looks: true };
   if (input.flag("json")) {
     const { diagnostics, plan } = await checkOrSay(file, options);
     terminal.out(`${JSON.stringify({ diagnostics } satisfies Printed<"check">)}\n`);

@@ -1,5 +1,5 @@
 /** The one place that writes commands for a person to type: with every option they need to reach what is spoken of. */
-import { relative, resolve } from "node:path";
+import { basename, relative, resolve } from "node:path";
 import { stateHere, stateOfPlan, stateToSubmit } from "../app/state.ts";
 import { type CommandWriter, runWords, shellWord } from "../views/next.ts";
 import type { CommandSpec, Input, Reach, Surroundings } from "./command.ts";
@@ -9,7 +9,7 @@ export const commandsTo =
   (reach: Reach): CommandWriter =>
   (words, run) => {
     const spec = specOf(commands, words);
-    const all = [...words, ...runWords(words, run), ...optionsFor(spec, words, reach, around)];
+    const all = [...words.map(asTyped), ...runWords(words, run), ...optionsFor(spec, words, reach, around)];
     return [programOf(around), ...all.map(shellWord)].join(" ");
   };
 
@@ -41,6 +41,9 @@ export const filledIn = (
   Object.fromEntries(
     specs.flatMap(({ name, many }, at) => (many === true || given[at] === undefined ? [] : [[name, given[at]]])),
   );
+
+/** A plan that came through a pipe is called `-` in its directory; it has to come through one again. */
+const asTyped = (word: string): string => (basename(word) === "-" ? "-" : word);
 
 const programOf = ({ program }: Surroundings): string => (program === undefined ? "rota" : shellWord(program()));
 

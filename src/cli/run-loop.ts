@@ -3,6 +3,7 @@ import type { Scheduler } from "../app/scheduler.ts";
 import type { Run } from "../domain/run.ts";
 import { millis } from "../domain/time.ts";
 import { Course } from "../views/course.ts";
+import { plural } from "../views/moment.ts";
 import { openDisplay, showReport } from "./run-display.ts";
 import { openDoor } from "./run-door.ts";
 import type { Questions } from "./run-questions.ts";
@@ -79,13 +80,15 @@ function hearInterrupts({ engine }: Scheduler, display: Display): Interrupts {
   const interrupt = (weight: number) => (): void => {
     count += weight;
     heard.abort();
+    const running = plural(engine.live, "running task");
     if (count === 1) {
       engine.pause();
-      return display.notice(`Interrupted: nothing new is started; ${engine.live} still running. Again to stop them.`);
+      return display.notice(`Interrupted: nothing new starts. Waiting for ${running}; Ctrl-C again stops them.`);
     }
     const now = count > 2;
     engine.stopAll(now ? millis(0) : undefined);
-    display.notice(now ? "Killing what runs." : "Stopping what runs. Again to kill it.");
+    if (now) return display.notice(`Killing ${running}.`);
+    display.notice(`Stopping ${running}, to begin again when the run is resumed. Ctrl-C again kills at once.`);
   };
   const once = interrupt(1);
   const twice = interrupt(2);

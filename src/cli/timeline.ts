@@ -14,7 +14,8 @@ export const run: Run = async (input, context) => {
   const row = await findRun(reader, input.arguments[0]);
   const found = await loadRun(reader, row);
   const events = await reader.store.events({ run: row.no });
-  await deliver(await draw(timelineOf(found, events, reader.now()), form, context, notice), input, context);
+  const now = (await reader.scheduler()) === undefined ? undefined : reader.now();
+  await deliver(await draw(timelineOf(found, events, now), form, context, notice), input, context);
   return 0;
 };
 

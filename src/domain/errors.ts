@@ -28,6 +28,10 @@ export const USER_ERRORS = {
   },
   RUN_UNKNOWN: { exitCode: 2, hint: "`rota status --all` lists the runs." },
   TASK_UNKNOWN: { exitCode: 2, hint: "`rota status` lists the tasks of the run." },
+  POOL_UNKNOWN: {
+    exitCode: 2,
+    hint: "`rota workers` lists the sessions with their pools, and `rota why TASK` names a task's.",
+  },
   RUN_CHANGED: { exitCode: 2, hint: "Go on with the plan as it was, or start anew without --resume." },
   RUN_ACTIVE: { exitCode: 2, hint: "Wait for the run to end, or `rota cancel` it first." },
   NOTHING_TO_RETRY: { exitCode: 2, hint: "Only failed, cancelled, skipped and parked tasks can be tried again." },

@@ -26,3 +26,8 @@ test("what is left is the longest path or the work for all workers, whichever is
   expect(forecast(chain.run, 1, chain.now)).toEqual({ remainingMs: 160_000, pathMs: 100_000, workMs: 160_000 });
   expect(forecast(new Story({ a: {} }).run, 1, chain.now)).toBeUndefined();
 });
+
+test("a back-off is waited for, and keeps no worker busy", () => {
+  const story = new Story({ a: { estimate: seconds(60) } }).start("a").pass(5).retry("a", 30);
+  expect(forecast(story.run, 2, story.now)).toEqual({ remainingMs: 90_000, pathMs: 90_000, workMs: 30_000 });
+});

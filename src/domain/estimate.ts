@@ -75,13 +75,17 @@ export function forecast(run: Run, workers: number, now: Instant): Forecast | un
   for (const task of run.tasks) {
     const left = remainingCost(task, estimate(task), now);
     if (left === undefined) return undefined;
-    costs[task.no] = left;
+    costs[task.no] = left + backOffLeft(task, now);
     work += left;
   }
   const pathMs = millis(longestPath(run, costs));
   const workMs = millis(work / Math.max(1, workers));
   return { remainingMs: millis(Math.max(pathMs, workMs)), pathMs, workMs };
 }
+
+/** A back-off takes time, and no worker's. */
+const backOffLeft = ({ status }: Task, now: Instant): number =>
+  status.state === "ready" ? Math.max(0, status.notBefore - now) : 0;
 
 /** What a task is still likely to need, of a worker's time. */
 export function remainingCost(task: Task, estimate: Estimate | undefined, now: Instant): number | undefined {

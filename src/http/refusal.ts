@@ -17,6 +17,7 @@ const STATUS: Partial<Readonly<Record<UserErrorCode, number>>> = {
   ROUTE_UNKNOWN: 404,
   RUN_UNKNOWN: 404,
   TASK_UNKNOWN: 404,
+  POOL_UNKNOWN: 404,
   TOKEN_UNKNOWN: 404,
   SESSION_UNKNOWN: 404,
   LEASE_UNKNOWN: 404,

@@ -2,6 +2,7 @@
 import { formatDuration, millis } from "../domain/time.ts";
 import { isMap } from "../std/schema.ts";
 import { previousText } from "../views/grant.ts";
+import { plural } from "../views/moment.ts";
 import { neutralize, visible } from "../views/text.ts";
 import type { DaemonInfo, Grant, RunSummary } from "../wire/answers.ts";
 
@@ -76,10 +77,11 @@ export function overviewText(info: DaemonInfo, runs: readonly RunSummary[], show
     neutralize(`${of} ${task ?? run ?? pool ?? ""}${why === undefined ? "" : ` (${why})`}`.replace("  ", " ").trim()),
   );
   return [
-    `${info.queued} queued, ${info.out} being worked on, ${info.parked} parked; ${info.sessions} sessions, ${info.workers} local workers; last event ${info.last_seq}`,
+    `${info.queued} queued, ${info.out} being worked on, ${info.parked} parked; ${plural(info.sessions, "session")}, ${plural(info.workers, "local worker")}; last event ${info.last_seq}`,
     ...(paused.length > 0 ? [`on hold: ${paused.join(", ")}`] : []),
     ...shown.map(
-      ({ run, name, state, outcome, tasks }) => `${run} ${neutralize(name)}: ${outcome ?? state}, ${tasks} tasks`,
+      ({ run, name, state, outcome, tasks }) =>
+        `${run} ${neutralize(name)}: ${outcome ?? state}, ${plural(tasks, "task")}`,
     ),
     ...(runs.length > shown.length ? ["and older runs"] : []),
     ...(runs.length === 0 ? ["No runs yet: `submit` a plan."] : ["Look at one with `status` and its `run`."]),
@@ -96,7 +98,7 @@ export function statusText(status: unknown): string {
       )
     : [];
   return [
-    `${say(status["run"])} ${say(status["name"])}: ${say(status["state"])}; ${isMap(tasks) ? say(tasks["total"]) : "?"} tasks${counts.length > 0 ? `: ${counts.join(", ")}` : ""}`,
+    `${say(status["run"])} ${say(status["name"])}: ${say(status["state"])}; ${plural(isMap(tasks) ? Number(tasks["total"]) : 0, "task")}${counts.length > 0 ? `: ${counts.join(", ")}` : ""}`,
     ...maps(running).map(
       (task) =>
         `${say(task["state"])} ${say(task["task"])} by ${say(task["worker"])}, attempt ${say(task["attempt"])}${age(task["age_ms"])}`,

@@ -74,7 +74,7 @@ describe("status", () => {
     const client = await opened();
     const answer = await client.call("status");
     expect(textOf(answer)).toMatchInlineSnapshot(`
-      "3 queued, 1 being worked on, 0 parked; 1 sessions, 2 local workers; last event 42
+      "3 queued, 1 being worked on, 0 parked; 1 session, 2 local workers; last event 42
       r1 release: active, 2 tasks
       Look at one with \`status\` and its \`run\`."
     `);
@@ -102,7 +102,7 @@ describe("status", () => {
     });
     const answer = await client.call("status", { run: "last", limit: 2 });
     expect(textOf(answer)).toMatchInlineSnapshot(`
-      "r1 big: running; 1001 tasks: 500 ready, 500 running, 1 failed
+      "r1 big: running; 1,001 tasks: 500 ready, 500 running, 1 failed
       running t0 by w1, attempt 1, for 1m01s
       running t1 by w1, attempt 1, for 1m01s
       waiting for capacity: 500 (t0, t1)

@@ -2,6 +2,7 @@
 import { UserError } from "../domain/errors.ts";
 import { boolean, integer, isMap, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";
+import { plural } from "../views/moment.ts";
 import { CANCEL, EVENTS, HEARTBEAT, PAUSE, SUBMIT, type SubmitRequest } from "../wire/messages.ts";
 import { bounded, moreText, overviewText, statusText } from "./present.ts";
 import { type Annotations, answer, type ToolContext, tool } from "./tool.ts";
@@ -53,7 +54,7 @@ export const submit = tool({
     const submitted = await service.submit({ ...plan, ...(key !== undefined && { key }) }, caller);
     const began = submitted.repeated ? "had been submitted before" : "has begun";
     return {
-      text: `Run ${submitted.run} ${began}, with ${submitted.tasks} tasks. \`claim_next\` works on it, \`status\` shows it.`,
+      text: `Run ${submitted.run} ${began}, with ${plural(submitted.tasks, "task")}. \`claim_next\` works on it, \`status\` shows it.`,
       data: { ...submitted, next: "`claim_next` works on it, `status` shows it." },
     };
   },

@@ -174,7 +174,7 @@ describe("a bad plan", () => {
 
   test("shows every code there is, but for the few with tests of their own", () => {
     const seen = new Set(Object.values(EXPECTED).flatMap((lines) => lines.map((line) => line.split(" ").at(-1))));
-    const elsewhere = ["PLAN_HAZARD", "PLAN_HAZARD_LIMIT", "PLAN_MORE", "PLAN_VARIABLE"];
+    const elsewhere = ["PLAN_DIRECTORY", "PLAN_HAZARD", "PLAN_HAZARD_LIMIT", "PLAN_MORE", "PLAN_VARIABLE"];
     expect(new Set([...seen, ...elsewhere])).toEqual(new Set(Object.keys(DIAGNOSTICS)));
   });
 });

@@ -37,6 +37,10 @@ export const DIAGNOSTICS = {
     severity: "warning",
     hint: "Pass it with `env: { NAME: { from: NAME } }`, or to every task with the setting `pass`.",
   },
+  PLAN_DIRECTORY: {
+    severity: "warning",
+    hint: "Correct the path, which counts from the plan's directory, or make the directory before the run.",
+  },
   PLAN_BIDI: { severity: "warning", hint: "Remove the character, or write it as an escape in double quotes." },
   PLAN_MORE: { severity: "error", hint: "Mend those above first." },
 } as const satisfies Record<string, { readonly severity: Severity; readonly hint: string }>;

@@ -11,6 +11,7 @@ import { decode, decodeText } from "./decode.ts";
 import { checkDemand } from "./demand.ts";
 import { diagnose } from "./diagnose.ts";
 import { type Diagnostic, type Finding, Findings, isError } from "./diagnostics.ts";
+import { checkDirectories, type Directories } from "./directories.ts";
 import { normalizeTasks } from "./normalize.ts";
 import { readSource } from "./read.ts";
 import { type PlanInput, planShape } from "./shape.ts";
@@ -35,8 +36,8 @@ export interface Plan {
   readonly graph: Graph;
 }
 
-export interface ParseOptions {
-  /** Tasks that collide on files are errors, not warnings. */
+export interface ParseOptions extends Directories {
+  /** Warnings of tasks that collide on files, or that are to run where there is no directory, are errors. */
   readonly strict?: boolean;
   /** What the machine or the pool has. When it is given, requests for more than that are errors too. */
   readonly capacity?: Amounts;
@@ -125,6 +126,7 @@ function planOf(source: Source, file: string, options: ParseOptions, findings: F
   if (findings.list.length === before && unread.size === 0) checkHazards(subject, options.strict ?? false, findings);
   checkDemand(subject, plan, options, findings);
   if (options.passed !== undefined) checkVariables(subject, options.passed, options.strict ?? false, findings);
+  checkDirectories(subject, options, findings);
   return plan;
 }
 

@@ -11,6 +11,8 @@ export type Tone = (typeof TONES)[number];
 export interface Toned {
   readonly text: string;
   readonly tone: Tone;
+  /** Of use as a whole only: its line is never cut, and the terminal breaks it. */
+  readonly whole?: true;
 }
 export type Span = string | Toned;
 export type Line = readonly Span[];
@@ -27,6 +29,8 @@ export interface Theme {
 export const toned = (tone: Tone, text: string): Toned => ({ text, tone });
 export const strong = (text: string): Toned => toned("strong", text);
 export const quiet = (text: string): Toned => toned("quiet", text);
+/** The path of a file, to be copied. */
+export const path = (text: string): Toned => ({ ...quiet(text), whole: true });
 
 const SGR: Readonly<Record<Tone, string>> = {
   strong: "1",
@@ -37,6 +41,7 @@ const SGR: Readonly<Record<Tone, string>> = {
   warn: "33",
 };
 
+const isWhole = (span: Span): boolean => typeof span !== "string" && span.whole === true;
 const textOf = (span: Span): string => (typeof span === "string" ? span : span.text);
 
 /** How many columns a line takes. */
@@ -74,7 +79,7 @@ function paintSpan(span: Span, { color, unicode }: Theme, isLast: boolean): stri
 
 /** The line in at most `columns`, ending in an ellipsis when something had to go. */
 function cut(line: Line, columns: number): Line {
-  if (!Number.isFinite(columns) || lineWidth(line) <= columns) return line;
+  if (!Number.isFinite(columns) || line.some(isWhole) || lineWidth(line) <= columns) return line;
   const kept: Span[] = [];
   let left = columns;
   for (const span of line) {

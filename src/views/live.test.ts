@@ -42,10 +42,10 @@ describe("the live view", () => {
       ● train      13s
       ● 日本語      4s
 
-      ◌ announce  needs approval: Tell the world?
-      ○ flaky     tries again in 7s
-      ○ docs      dist/ is in use by build-api
-      ○ review    claude: asks 2, 1 free
+      ◌ announce                   needs approval: Tell the world?
+      ○ flaky                      tries again in 7s
+      ○ docs  Render the handbook  dist/ is in use by build-api
+      ○ review                     claude: asks 2, 1 free
 
       ✖ broken exit code 2 after 8s
       ⊘ after-broken skipped, because broken did not succeed
@@ -67,7 +67,7 @@ describe("the live view", () => {
       ● train      13s
       ● 日本語      4s
 
-      ◌ announce  needs approval: Tell the world?
+      ◌ announce                needs approval: Tell th…
       "
     `);
   });
@@ -85,10 +85,10 @@ describe("the live view", () => {
       * train      13s
       * ??????      4s
 
-      . announce  needs approval: Tell the world?
-      o flaky     tries again in 7s
-      o docs      dist/ is in use by build-api
-      o review    claude: asks 2, 1 free
+      . announce                   needs approval: Tell the world?
+      o flaky                      tries again in 7s
+      o docs  Render the handbook  dist/ is in use by build-api
+      o review                     claude: asks 2, 1 free
 
       x broken exit code 2 after 8s
       - after-broken skipped, because broken did not succeed
@@ -101,7 +101,7 @@ describe("the live view", () => {
   test("has colour, which says nothing that the signs do not", () => {
     const [header = ""] = frame(modelOf(releaseStory(), true), { columns: 80, rows: 30 }, { ...PLAIN, color: true });
     expect(JSON.stringify(header)).toMatchInlineSnapshot(
-      `""\\u001b[33m‖\\u001b[0m \\u001b[1mrelease\\u001b[0m  26s\\u001b[33m  stopping, again to stop at once\\u001b[0m                        3/16  \\u001b[1m19%\\u001b[0m""`,
+      `""\\u001b[33m‖\\u001b[0m \\u001b[1mrelease\\u001b[0m  26s\\u001b[33m  stopping\\u001b[0m                                               3/16  \\u001b[1m19%\\u001b[0m""`,
     );
   });
 
@@ -158,10 +158,17 @@ test("in a pipe every event that matters is one line", () => {
     12:00:06 ‖ train parked (attention)
     12:00:06 ● old started
     12:00:06 ↻ old lost: the scheduler that ran it on local/1 died, and nobody took it over
-    12:00:06 ● old (attempt 2) started
-    12:00:08 ✔ old (attempt 2) 2s
+    12:00:06 ● old started
+    12:00:08 ✔ old 2s
     12:00:08 ⊘ train cancelled, asked by ada
     12:00:08 release failed
     "
   `);
+});
+
+test("an attempt that was taken back before it began is not counted to a reader", () => {
+  const story = new Story({ a: { title: "Build it" } }).claim("a").of("a", { kind: "released", why: "restart" });
+  story.start("a").pass(1).fail("a");
+  const lines = story.events.flatMap((event) => plainLine(event, story.run, PLAIN) ?? []);
+  expect(lines.slice(1)).toEqual(["12:00:00 ● a started  Build it", "12:00:01 ✖ a exit code 1 after 1s"]);
 });

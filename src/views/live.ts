@@ -1,7 +1,7 @@
 /** A run while it goes on: a picture of the terminal's own size that can be drawn again and again, and lines for a pipe. */
 
 import type { Forecast } from "../domain/estimate.ts";
-import { type Event, isSystemEvent, isTaskEvent } from "../domain/event.ts";
+import { type Event, isSystemEvent, isTaskEvent, type TaskEvent } from "../domain/event.ts";
 import type { Wait } from "../domain/explanation.ts";
 import type { TaskId } from "../domain/ids.ts";
 import { awaitsApproval } from "../domain/needs.ts";
@@ -24,6 +24,7 @@ import {
   toned,
 } from "./line.ts";
 import { age, grouped, percent, timeOfDay, wholeDuration } from "./moment.ts";
+import { attemptWords, isRetry, named, type Titled, titleOf } from "./named.ts";
 import { type Counts, countsLine, progressBar, RETRY_SIGN, STATE_SIGNS } from "./sign.ts";
 import { lastShown } from "./text.ts";
 import { waitPhrase } from "./wait.ts";
@@ -54,12 +55,18 @@ export interface LiveModel {
   /** Longest first. */
   readonly running: readonly LiveTask[];
   /** The few that a person may want to know of: those that wait for one, then those that could go, then the rest. */
-  readonly waiting: readonly { readonly task: TaskId; readonly state: TaskState; readonly wait: Wait }[];
+  readonly waiting: readonly LiveWait[];
   readonly ended: readonly Line[];
 }
-export interface LiveTask {
+export interface LiveWait extends Titled {
+  readonly task: TaskId;
+  readonly state: TaskState;
+  readonly wait: Wait;
+}
+export interface LiveTask extends Titled {
   readonly task: TaskId;
   readonly attempt: number;
+  readonly again: boolean;
   readonly since: Instant;
   readonly state: Held["state"];
   readonly stopping: boolean;
@@ -98,7 +105,16 @@ export function liveModel(input: LiveInput): LiveModel {
 function liveTask(task: Task, { since, state, stopping }: Held, { lastLineOf }: LiveInput): LiveTask {
   const lastLine = lastLineOf(task);
   const said = lastLine === undefined ? {} : { lastLine };
-  return { task: task.spec.id, attempt: task.attempt, since, state, stopping: stopping !== undefined, ...said };
+  return {
+    task: task.spec.id,
+    ...titleOf(task.spec),
+    attempt: task.attempt,
+    again: isRetry(task),
+    since,
+    state,
+    stopping: stopping !== undefined,
+    ...said,
+  };
 }
 
 /** Those that only a person can move come first, and those that wait for others last. */
@@ -110,14 +126,14 @@ const SHOWN: readonly { readonly state: TaskState; readonly is?: (task: Task) =>
 ];
 
 function waitingOf({ run, waitOf }: LiveInput): LiveModel["waiting"] {
-  const shown: { task: TaskId; state: TaskState; wait: Wait }[] = [];
+  const shown: LiveWait[] = [];
   for (const { state, is = () => true } of SHOWN) {
     if (run.counts[state] === 0) continue;
     for (const task of run.tasks) {
       if (shown.length === WAITING_MAX) return shown;
       if (task.status.state !== state || !is(task)) continue;
       const wait = waitOf(task);
-      if (wait !== undefined) shown.push({ task: task.spec.id, state, wait });
+      if (wait !== undefined) shown.push({ task: task.spec.id, ...titleOf(task.spec), state, wait });
     }
   }
   return shown;
@@ -149,7 +165,7 @@ function headerOf(model: LiveModel, columns: number): Line[] {
     strong(name),
     "  ",
     age(since, now),
-    ...(stopping ? [toned("warn", "  stopping, again to stop at once")] : leftWords(model)),
+    ...(stopping ? [toned("warn", "  stopping")] : leftWords(model)),
   ];
   const width = Math.max(1, columns - lineWidth(right) - 1);
   return [[...pad(left, width), " ", ...right], progressBar(counts, columns), countsLine(counts)];
@@ -168,10 +184,10 @@ function leftWords({ forecast }: LiveModel): Span[] {
 function runningOf({ running, now }: LiveModel, columns: number, most: number): Line[] {
   const shown = running.length > most ? running.slice(0, Math.max(1, most - 1)) : running;
   const more = running.length - shown.length;
-  const rows = shown.map(({ task, attempt, since, state, stopping, lastLine }) => [
-    [STATE_SIGNS[state], " ", task],
+  const rows = shown.map(({ task, title, attempt, again, since, state, stopping, lastLine }) => [
+    [STATE_SIGNS[state], " ", ...named(task, title)],
     [age(since, now)],
-    [attempt > 1 ? toned("warn", `#${attempt}`) : ""],
+    [again ? toned("warn", `#${attempt}`) : ""],
     [stopping ? toned("warn", "stopping") : quiet(lastLine === undefined ? "" : lastShown(lastLine).trim())],
   ]);
   const lines = table(rows, {
@@ -184,7 +200,10 @@ function runningOf({ running, now }: LiveModel, columns: number, most: number): 
 
 const waitingLines = ({ waiting, now }: LiveModel, columns: number): Line[] =>
   table(
-    waiting.map(({ task, state, wait }) => [[STATE_SIGNS[state], " ", quiet(task)], [quiet(waitPhrase(wait, now))]]),
+    waiting.map(({ task, title, state, wait }) => [
+      [STATE_SIGNS[state], " ", ...named(task, title)],
+      [quiet(waitPhrase(wait, now))],
+    ]),
     { columns: [{ shrinkTo: 12 }, { shrinkTo: 10 }], width: columns, indent: 0 },
   );
 
@@ -200,8 +219,7 @@ export const eventSign = (event: Event, run: Run): Line | undefined => endLine(e
 /** An attempt or a task that came to an end. */
 function endLine(event: Event, run: Run): Line | undefined {
   if (!isTaskEvent(event)) return undefined;
-  const id = taskOf(run, event.task).spec.id;
-  const name = event.attempt > 1 ? `${id} (attempt ${event.attempt})` : id;
+  const name = attemptName(event, run);
   switch (event.kind) {
     case "succeeded": {
       const { outcome } = event;
@@ -225,6 +243,13 @@ function endLine(event: Event, run: Run): Line | undefined {
   }
 }
 
+/** Told as things are when it is told: the event itself knows the number alone. */
+function attemptName({ task: no, attempt }: TaskEvent, run: Run): string {
+  const task = taskOf(run, no);
+  const words = attemptWords({ attempt, again: isRetry(task) });
+  return words === "" ? task.spec.id : `${task.spec.id} (${words})`;
+}
+
 const after = ({ durationMs }: Outcome): Span => quiet(` after ${formatDuration(durationMs)}`);
 
 function otherLine(event: Event, run: Run): Line | undefined {
@@ -238,8 +263,8 @@ function otherLine(event: Event, run: Run): Line | undefined {
     case "run_finished":
       return [strong(run.manifest.name), ` ${text}`];
     case "started": {
-      const again = event.attempt > 1 ? ` (attempt ${event.attempt})` : "";
-      return [STATE_SIGNS.running, " ", `${taskOf(run, event.task).spec.id}${again}`, quiet(" started")];
+      const { title } = taskOf(run, event.task).spec;
+      return [STATE_SIGNS.running, " ", attemptName(event, run), quiet(" started"), ...named("", title)];
     }
     case "stopping":
     case "silent":

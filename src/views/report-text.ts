@@ -2,8 +2,9 @@
 import type { Blocker } from "../domain/explanation.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import { formatDuration } from "../domain/time.ts";
-import { type Line, paintSections, quiet, strong, type Theme, type Tone, table, toned } from "./line.ts";
+import { type Line, paintSections, path, quiet, strong, type Theme, type Tone, table, toned } from "./line.ts";
 import { grouped, percent, plural } from "./moment.ts";
+import { attemptWords } from "./named.ts";
 import { type CommandWriter, commandLines, plainCommand } from "./next.ts";
 import { FAILURES_MAX, type FailedReport, type Report, type ReportOutcome } from "./report.ts";
 import { countsLine, STATE_SIGNS } from "./sign.ts";
@@ -34,8 +35,8 @@ export function reportText(report: Report, options: ReportOptions, theme: Theme)
   return paintSections(sections, theme, columns);
 }
 
-function failureLines({ task, attempt, outcome, tail, log, skipped }: FailedReport): Line[] {
-  const tries = attempt > 1 ? `, attempt ${attempt}` : "";
+function failureLines({ task, title, attempt, again, outcome, tail, log, skipped }: FailedReport): Line[] {
+  const tries = again ? `, ${attemptWords({ attempt, again })}` : "";
   const lines: Line[] = [
     [
       STATE_SIGNS.failed,
@@ -45,13 +46,14 @@ function failureLines({ task, attempt, outcome, tail, log, skipped }: FailedRepo
       toned("bad", describeOutcome(outcome)),
       quiet(` after ${formatDuration(outcome.durationMs)}${tries}`),
     ],
+    ...(title === undefined ? [] : [[quiet(`  ${title}`)]]),
     ...tail.map((text): Line => [quiet("  │ "), lastShown(text)]),
   ];
   if (skipped.length > 0) {
     const some = { first: skipped.slice(0, 4), total: skipped.length };
     lines.push([quiet(`  skipped because of it: ${names(some, (each) => each, 4)}`)]);
   }
-  if (log !== undefined) lines.push([quiet(`  ${log}`)]);
+  if (log !== undefined) lines.push(["  ", path(log)]);
   return lines;
 }
 

@@ -38,6 +38,14 @@ function diamond(): Story {
 }
 
 describe("the report", () => {
+  test("of a failure: with the title, and what the worker said in one line", () => {
+    const story = new Story({ a: { title: "Build the site" } }).start("a").pass(2);
+    const outcome = { kind: "exit", code: 2, message: "broken:\n  two things\n", durationMs: seconds(2) } as const;
+    story.of("a", { kind: "failed", outcome, reason: "abandoned" });
+    const lines = report(story.ofRun({ kind: "run_finished", outcome: "failed" })).split("\n");
+    expect(lines.slice(1, 3)).toEqual(["✖ a  exit code 2: broken: two things after 2s", "  Build the site"]);
+  });
+
   test("of a success: how long, how much faster than one after the other, and what that hung on", () => {
     const story = diamond().start("d").pass(2).succeed("d").ofRun({ kind: "run_finished", outcome: "succeeded" });
     expect(report(story)).toMatchInlineSnapshot(`

@@ -8,6 +8,7 @@ import type { Task } from "../domain/task.ts";
 import { between, type Instant, instant, type Millis, millis } from "../domain/time.ts";
 import type { SummaryReply } from "../wire/replies/run.ts";
 import type { Course } from "./course.ts";
+import { isRetry, type Titled, titleOf } from "./named.ts";
 import { leavesLog } from "./own-log.ts";
 import type { Counts } from "./sign.ts";
 import { skippedBy } from "./skipped.ts";
@@ -63,9 +64,10 @@ export interface Report {
   readonly failed: readonly FailedReport[];
   readonly blockers: readonly Blocker[];
 }
-export interface FailedReport {
+export interface FailedReport extends Titled {
   readonly task: TaskId;
   readonly attempt: number;
+  readonly again: boolean;
   readonly outcome: Outcome;
   readonly tail: readonly string[];
   /** Absent where there is none. */
@@ -140,7 +142,9 @@ function failuresOf({ run, tailOf, logOf }: ReportInput): readonly FailedReport[
     const tail = at < FAILURES_MAX ? tailOf(spec.id, attempt) : [];
     return {
       task: spec.id,
+      ...titleOf(spec),
       attempt,
+      again: isRetry(task),
       outcome: status.outcome,
       tail,
       ...(leavesLog(task) && { log: logOf(spec.id, attempt) }),

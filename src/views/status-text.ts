@@ -4,12 +4,13 @@ import type { WaitReason } from "../domain/explanation.ts";
 import type { TaskId } from "../domain/ids.ts";
 import { describeOutcome, refText } from "../domain/outcome.ts";
 import { PRIORITIES } from "../domain/spec.ts";
-import { formatDuration } from "../domain/time.ts";
+import { between, formatDuration } from "../domain/time.ts";
 import type { PauseReply } from "../wire/replies/control.ts";
 import {
   type Line,
   lineWidth,
   paintSections,
+  path,
   quiet,
   type Span,
   strong,
@@ -19,6 +20,7 @@ import {
   toned,
 } from "./line.ts";
 import { age, grouped, percent, plural } from "./moment.ts";
+import { attemptWords, named } from "./named.ts";
 import { type CommandWriter, commandLines, plainCommand } from "./next.ts";
 import { countsLine, progressBar, STATE_SIGNS } from "./sign.ts";
 import type { RunState, SessionRow, StatusView } from "./status.ts";
@@ -30,10 +32,9 @@ import { pauseLines } from "./workers.ts";
 const RUNNING_MAX = 16;
 const FAILED_MAX = 8;
 const TAKEN_MAX = 5;
+const ENDED_MAX = 16;
 const EXAMPLES_MAX = 3;
 const BAR_WIDTH_MAX = 60;
-/** Where there is less room, half a path would help nobody. */
-const LOG_COLUMNS_MIN = 100;
 
 export interface StatusOptions {
   readonly columns: number;
@@ -50,6 +51,7 @@ export function statusText(view: StatusView, options: StatusOptions, theme: Them
     waitingSection(view, columns),
     failedSection(view, columns),
     takenSection(view, columns),
+    endedSection(view, columns),
     roomSection(view, columns),
     nextSection(view, command),
   ];
@@ -71,9 +73,13 @@ export const RUN_WORDS: Readonly<
 
 function headerOf(view: StatusView, columns: number): Line[] {
   const { word, tone, sign } = RUN_WORDS[view.state];
-  const span = age(view.submittedAt, view.endedAt ?? view.now);
+  const span = age(view.submittedAt, view.now);
   const verb =
-    view.endedAt !== undefined ? `after ${span}` : view.state === "running" ? `for ${span}` : `· begun ${span} ago`;
+    view.endedAt !== undefined
+      ? `after ${formatDuration(between(view.submittedAt, view.endedAt))}`
+      : view.state === "running"
+        ? `for ${span}`
+        : `· begun ${span} ago`;
   const owner = view.owner;
   const who = owner === undefined ? "" : ` · ${plural(owner.workers, "worker")} · pid ${owner.pid} on ${owner.host}`;
   const done = view.counts.succeeded + view.counts.failed + view.counts.skipped + view.counts.cancelled;
@@ -91,11 +97,11 @@ function runningSection({ running, now }: StatusView, columns: number): Line[] {
   if (running.length === 0) return [];
   const rows = running
     .slice(0, RUNNING_MAX)
-    .map(({ task, attempt, worker, since, stopping, state }) => [
-      [STATE_SIGNS.running, " ", task],
+    .map(({ task, title, attempt, again, worker, since, stopping, state }) => [
+      [STATE_SIGNS.running, " ", ...named(task, title)],
       [age(since, now)],
       [quiet(worker)],
-      [attempt > 1 ? toned("warn", `attempt ${attempt}`) : ""],
+      [toned("warn", attemptWords({ attempt, again }))],
       [stopping !== undefined ? toned("warn", `stopping: ${stopping}`) : state === "claimed" ? quiet("starting") : ""],
     ]);
   return [
@@ -114,10 +120,10 @@ function waitingSection({ waiting, now }: StatusView, columns: number): Line[] {
   const rows = Array.from(groups, ([title, tasks]) =>
     tasks
       .slice(0, EXAMPLES_MAX)
-      .map(({ task, since, wait }, at) => [
+      .map(({ task, title: called, since, wait }, at) => [
         [at === 0 ? title : ""],
         [at === 0 ? grouped(tasks.length) : ""],
-        [task],
+        [...named(task, called)],
         [quiet(since === undefined ? "" : age(since, now))],
         [quiet(waitPhrase(wait, now))],
       ]),
@@ -135,20 +141,24 @@ function failedSection({ failed }: StatusView, columns: number): Line[] {
   if (failed.length === 0) return [];
   const rows = failed
     .slice(0, FAILED_MAX)
-    .map(({ task, outcome, attempt, skipped, log }) => [
-      [STATE_SIGNS.failed, " ", task],
+    .map(({ task, title, outcome, attempt, again, skipped, log }) => [
+      [STATE_SIGNS.failed, " ", ...named(task, title)],
       [
         `${describeOutcome(outcome)} after ${formatDuration(outcome.durationMs)}`,
-        quiet(attempt > 1 ? `, attempt ${attempt}` : ""),
+        quiet(again ? `, ${attemptWords({ attempt, again })}` : ""),
         quiet(skipped > 0 ? `, ${skipped} skipped` : ""),
       ],
-      [quiet(columns < LOG_COLUMNS_MIN ? "" : (log ?? ""))],
+      [log === undefined ? "" : path(log)],
     ]);
-  return [
-    [strong("Failed")],
-    ...table(rows, { columns: [{ shrinkTo: 16 }, { shrinkTo: 20 }, { shrinkTo: 10 }], width: columns }),
-    ...moreLine(failed.length - rows.length),
-  ];
+  const wide = table(rows, { columns: [{}, {}, {}], width: columns });
+  // A path is of use as a whole only; where there is no room for it, `rota logs` finds it.
+  const lines = wide.every((line) => lineWidth(line) <= columns)
+    ? wide
+    : table(
+        rows.map((row) => row.slice(0, 2)),
+        { columns: [{ shrinkTo: 16 }, { shrinkTo: 20 }], width: columns },
+      );
+  return [[strong("Failed")], ...lines, ...moreLine(failed.length - rows.length)];
 }
 
 /** What was not done again. */
@@ -156,11 +166,36 @@ function takenSection({ taken }: StatusView, columns: number): Line[] {
   if (taken.length === 0) return [];
   const rows = taken
     .slice(0, TAKEN_MAX)
-    .map(({ task, from }) => [[STATE_SIGNS.succeeded, " ", task], [quiet(`the result of ${refText(from)}`)]]);
+    .map(({ task, title, from }) => [
+      [STATE_SIGNS.succeeded, " ", ...named(task, title)],
+      [quiet(`the result of ${refText(from)}`)],
+    ]);
   return [
     [strong("Done before, by the same key")],
     ...table(rows, { columns: [{ shrinkTo: 16 }, { shrinkTo: 20 }], width: columns }),
     ...moreLine(taken.length - rows.length),
+  ];
+}
+
+/** What else there is in a run that is over: with those that failed and those that wait, every task by name. */
+function endedSection({ ended, taken }: StatusView, columns: number): Line[] {
+  const told = new Set(taken.map(({ task }) => task));
+  const others = ended.filter(({ task }) => !told.has(task));
+  if (others.length === 0) return [];
+  const rows = others
+    .slice(0, ENDED_MAX)
+    .map(({ task, title, state, durationMs }) => [
+      [STATE_SIGNS[state], " ", ...named(task, title)],
+      [
+        quiet(
+          durationMs !== undefined ? formatDuration(durationMs) : state === "succeeded" ? "by an earlier run" : state,
+        ),
+      ],
+    ]);
+  return [
+    [strong("Ended")],
+    ...table(rows, { columns: [{ shrinkTo: 16 }, {}], width: columns }),
+    ...moreLine(others.length - rows.length),
   ];
 }
 

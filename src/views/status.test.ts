@@ -38,15 +38,15 @@ describe("status", () => {
         ● 日本語      4s  local/4  starting
 
       Waiting
-        for approval     1  announce       needs approval: Tell the world?
-        impossible here  1  bench     26s  no worker has cuda, asks for 2 gpu but the…
-        backing off      1  flaky     13s  tries again in 7s
-        for files        1  docs      14s  dist/ is in use by build-api
-        for resources    1  review    26s  claude: asks 2, 1 free
-        for a worker     1  slow      26s  all 4 workers busy
-        for other tasks  3  test-api       needs build-api
-                            e2e            needs test-api, build-web
-                            publish        needs e2e
+        for approval     1  announce                        needs approval: Tell the …
+        impossible here  1  bench                      26s  no worker has cuda, asks …
+        backing off      1  flaky                      13s  tries again in 7s
+        for files        1  docs  Render the handbook  14s  dist/ is in use by build-…
+        for resources    1  review                     26s  claude: asks 2, 1 free
+        for a worker     1  slow                       26s  all 4 workers busy
+        for other tasks  3  test-api                        needs build-api
+                            e2e                             needs test-api, build-web
+                            publish                         needs e2e
 
       Failed
         ✖ broken  exit code 2 after 8s, 1 skipped
@@ -65,7 +65,7 @@ describe("status", () => {
     const lines = statusText(statusFor(releaseStory()), { columns: 140 }, PLAIN);
     expect(lines.filter((line) => /broken|bench/.test(line))).toMatchInlineSnapshot(`
       [
-        "  impossible here  1  bench     26s  no worker has cuda, asks for 2 gpu but there is only 1",
+        "  impossible here  1  bench                      26s  no worker has cuda, asks for 2 gpu but there is only 1",
         "  ✖ broken  exit code 2 after 8s, 1 skipped  .rota/runs/release-7f3a2c/broken/1/log",
         "  rota logs broken       what it said",
       ]
@@ -119,7 +119,11 @@ describe("status", () => {
         1 done · 1 failed · 1 skipped
 
       Failed
-        ✖ b  exit code 7 after 3s, 1 skipped
+        ✖ b  exit code 7 after 3s, 1 skipped  .rota/runs/release-7f3a2c/b/1/log
+
+      Ended
+        ✔ a  2s
+        ⊘ c  skipped
 
       Next
         rota logs b  what it said
@@ -196,7 +200,7 @@ describe("status", () => {
       owner: {"pid":4711,"host":"laptop","command":"rota run release.yaml","workers":4}
       tasks: {"total":16,"blocked":4,"ready":5,"claimed":1,"running":3,"verifying":0,"succeeded":1,"failed":1,"cancelled":0,"skipped":1,"parked":0}
       running: [{"task":"build-api","attempt":1,"worker":"local/1","state":"running","since":"2026-03-14T12:00:12.000Z","age_ms":14000,"deadline":"2026-03-14T12:00:42.000Z"},{"task":"build-web","attempt":1,"worker":"local/2","state":"running","since":"2026-03-14T12:00:12.000Z","age_ms":14000,"deadline":"2026-03-14T12:00:42.000Z"},{"task":"train","attempt":1,"worker":"local/3","state":"running","since":"2026-03-14T12:00:13.000Z","age_ms":13000,"deadline":"2026-03-14T12:00:43.000Z"},{"task":"日本語","attempt":1,"worker":"local/4","state":"claimed","since":"2026-03-14T12:00:22.000Z","age_ms":4000,"deadline":"2026-03-14T12:00:52.000Z"}]
-      waiting: [{"reason":"gate","count":1,"tasks":[{"task":"announce","wait":{"reason":"gate","prompt":"Tell the world?"}}]},{"reason":"no-match","count":1,"tasks":[{"task":"bench","since":"2026-03-14T12:00:00.000Z","age_ms":26000,"wait":{"reason":"no-match","missing":["cuda"],"too_much":[{"name":"gpu","scope":"machine","asked":2,"capacity":1}]}}]},{"reason":"backing-off","count":1,"tasks":[{"task":"flaky","since":"2026-03-14T12:00:13.000Z","age_ms":13000,"wait":{"reason":"backing-off","until":"2026-03-14T12:00:33.000Z"}}]},{"reason":"hazard","count":1,"tasks":[{"task":"docs","since":"2026-03-14T12:00:12.000Z","age_ms":14000,"wait":{"reason":"hazard","kind":"read-write","path":"dist/","holder":{"task":"build-api","state":"running","worker":"local/1","since":"2026-03-14T12:00:12.000Z"}}}]},{"reason":"resources","count":1,"tasks":[{"task":"review","since":"2026-03-14T12:00:00.000Z","age_ms":26000,"wait":{"reason":"resources","short":[{"name":"claude","scope":"plan","asked":2,"free":1,"capacity":3,"holders":[{"task":"train","state":"running","worker":"local/3","since":"2026-03-14T12:00:13.000Z","amount":2}],"holders_total":1}]}}]},{"reason":"capacity","count":1,"tasks":[{"task":"slow","since":"2026-03-14T12:00:00.000Z","age_ms":26000,"wait":{"reason":"capacity","workers":4,"idle":0}}]},{"reason":"needs","count":3,"tasks":[{"task":"test-api","wait":{"reason":"needs","blockers":[{"task":"build-api","state":"running","worker":"local/1","since":"2026-03-14T12:00:12.000Z"}],"blockers_total":1}},{"task":"e2e","wait":{"reason":"needs","blockers":[{"task":"test-api","state":"blocked"},{"task":"build-web","state":"running","worker":"local/2","since":"2026-03-14T12:00:12.000Z"}],"blockers_total":2}},{"task":"publish","wait":{"reason":"needs","blockers":[{"task":"e2e","state":"blocked"}],"blockers_total":1}}]}]
+      waiting: [{"reason":"gate","count":1,"tasks":[{"task":"announce","wait":{"reason":"gate","prompt":"Tell the world?"}}]},{"reason":"no-match","count":1,"tasks":[{"task":"bench","since":"2026-03-14T12:00:00.000Z","age_ms":26000,"wait":{"reason":"no-match","missing":["cuda"],"too_much":[{"name":"gpu","scope":"machine","asked":2,"capacity":1}]}}]},{"reason":"backing-off","count":1,"tasks":[{"task":"flaky","since":"2026-03-14T12:00:13.000Z","age_ms":13000,"wait":{"reason":"backing-off","until":"2026-03-14T12:00:33.000Z"}}]},{"reason":"hazard","count":1,"tasks":[{"task":"docs","title":"Render the handbook","since":"2026-03-14T12:00:12.000Z","age_ms":14000,"wait":{"reason":"hazard","kind":"read-write","path":"dist/","holder":{"task":"build-api","state":"running","worker":"local/1","since":"2026-03-14T12:00:12.000Z"}}}]},{"reason":"resources","count":1,"tasks":[{"task":"review","since":"2026-03-14T12:00:00.000Z","age_ms":26000,"wait":{"reason":"resources","short":[{"name":"claude","scope":"plan","asked":2,"free":1,"capacity":3,"holders":[{"task":"train","state":"running","worker":"local/3","since":"2026-03-14T12:00:13.000Z","amount":2}],"holders_total":1}]}}]},{"reason":"capacity","count":1,"tasks":[{"task":"slow","since":"2026-03-14T12:00:00.000Z","age_ms":26000,"wait":{"reason":"capacity","workers":4,"idle":0}}]},{"reason":"needs","count":3,"tasks":[{"task":"test-api","wait":{"reason":"needs","blockers":[{"task":"build-api","state":"running","worker":"local/1","since":"2026-03-14T12:00:12.000Z"}],"blockers_total":1}},{"task":"e2e","wait":{"reason":"needs","blockers":[{"task":"test-api","state":"blocked"},{"task":"build-web","state":"running","worker":"local/2","since":"2026-03-14T12:00:12.000Z"}],"blockers_total":2}},{"task":"publish","wait":{"reason":"needs","blockers":[{"task":"e2e","state":"blocked"}],"blockers_total":1}}]}]
       failed: [{"task":"broken","reason":"abandoned","log":".rota/runs/release-7f3a2c/broken/1/log","skipped":1,"at":"2026-03-14T12:00:08.000Z","attempts":1,"outcome":{"kind":"exit","message":"exit code 2","code":2,"duration_ms":8000}}]
       queue: {"critical":0,"high":0,"normal":4,"low":1}
       resources: [{"name":"cpu","capacity":8000,"used":0},{"name":"gpu","capacity":1,"used":0},{"name":"claude","capacity":3,"used":2}]

@@ -8,10 +8,11 @@ import type { Pause } from "../domain/pause.ts";
 import { type Run, remaining, taskOf } from "../domain/run.ts";
 import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
 import { type FailReason, type Held, isHeld, type StopReason, type Task } from "../domain/task.ts";
-import { type Instant, instant } from "../domain/time.ts";
+import { type Instant, instant, type Millis } from "../domain/time.ts";
 import type { PauseReply } from "../wire/replies/control.ts";
 import type { StatusReply } from "../wire/replies/status.ts";
 import { iso } from "./moment.ts";
+import { isRetry, type Titled, titleOf } from "./named.ts";
 import { outcomeJson } from "./outcome.ts";
 import { leavesLog } from "./own-log.ts";
 import type { Counts } from "./sign.ts";
@@ -60,6 +61,8 @@ export interface StatusView {
   readonly failed: readonly FailedTask[];
   /** Tasks that took the result of another with the same idempotency key. */
   readonly taken: readonly TakenTask[];
+  /** Of a run that is over: what ended and did not fail, in that order. */
+  readonly ended: readonly EndedTask[];
   /** Ready tasks by priority. */
   readonly queue: Readonly<Record<Priority, number>>;
   readonly resources: StatusReply["resources"];
@@ -71,9 +74,10 @@ export interface StatusView {
 
 export type RunState = StatusReply["state"];
 
-export interface RunningTask {
+export interface RunningTask extends Titled {
   readonly task: TaskId;
   readonly attempt: number;
+  readonly again: boolean;
   readonly worker: WorkerId;
   readonly state: Held["state"];
   readonly since: Instant;
@@ -85,19 +89,28 @@ export interface WaitingGroup {
   /** Oldest first; those that do not know since when come last, in the order of the plan. */
   readonly tasks: readonly WaitingTask[];
 }
-export interface WaitingTask {
+export interface WaitingTask extends Titled {
   readonly task: TaskId;
   readonly since?: Instant;
   readonly wait: Wait;
 }
-export interface TakenTask {
+export interface TakenTask extends Titled {
   readonly task: TaskId;
   readonly from: TaskRef;
 }
-export interface FailedTask {
+/** A task that ended, and did not fail. */
+export interface EndedTask extends Titled {
+  readonly task: TaskId;
+  readonly state: "succeeded" | "skipped" | "cancelled";
+  readonly at: Instant;
+  /** Absent where no attempt of this run ended it. */
+  readonly durationMs?: Millis;
+}
+export interface FailedTask extends Titled {
   readonly task: TaskId;
   readonly at: Instant;
   readonly attempt: number;
+  readonly again: boolean;
   readonly outcome: Outcome;
   readonly reason: FailReason;
   /** Absent where there is none. */
@@ -119,11 +132,14 @@ export function statusOf(input: StatusInput): StatusView {
     const of = task.status;
     if (of.state === "ready") queue[spec.priority]++;
     else if (isHeld(of)) running.push(runningTask(task, of));
-    else if (of.state === "succeeded" && isTaken(of.outcome)) taken.push({ task: spec.id, from: of.outcome.takenFrom });
+    else if (of.state === "succeeded" && isTaken(of.outcome))
+      taken.push({ task: spec.id, ...titleOf(spec), from: of.outcome.takenFrom });
     else if (of.state === "failed") {
       const { at, outcome, reason } = of;
       const log = leavesLog(task) ? { log: logOf(spec.id, attempt) } : {};
-      failed.push({ task: spec.id, at, attempt, outcome, reason, ...log, skipped: skipped.get(task)?.length ?? 0 });
+      const because = skipped.get(task)?.length ?? 0;
+      const again = isRetry(task);
+      failed.push({ task: spec.id, ...titleOf(spec), at, attempt, again, outcome, reason, ...log, skipped: because });
     }
   }
   return {
@@ -142,12 +158,23 @@ export function statusOf(input: StatusInput): StatusView {
     waiting: remaining(run) === 0 ? [] : groupWaiting(input),
     failed: failed.sort((a, b) => a.at - b.at),
     taken,
+    ended: status.state === "active" ? [] : endedOf(run),
     queue,
     resources: input.resources.map(({ name, capacity, free }) => ({ name, capacity, used: capacity - free })),
     paused: status.state === "finished" ? [] : (input.pauses ?? []).flatMap((pause) => pausedHere(run, pause) ?? []),
     wishes: input.wishes ?? [],
     sessions: input.sessions ?? [],
   };
+}
+
+function endedOf({ tasks }: Run): readonly EndedTask[] {
+  const ended = tasks.flatMap(({ spec, status, attempt }): EndedTask[] => {
+    if (status.state !== "succeeded" && status.state !== "skipped" && status.state !== "cancelled") return [];
+    const { state, at } = status;
+    const took = state === "succeeded" && attempt > 0 ? { durationMs: status.outcome.durationMs } : {};
+    return [{ task: spec.id, ...titleOf(spec), state, at, ...took }];
+  });
+  return ended.sort((a, b) => a.at - b.at);
 }
 
 /** The pause in the words of commands, if it reaches anything of the run. */
@@ -176,10 +203,11 @@ export function runState({ status, cancelling }: Pick<Run, "status" | "cancellin
   return cancelling ? "cancelling" : "running";
 }
 
-function runningTask({ spec, attempt }: Task, { lease, state, since, stopping }: Held): RunningTask {
+function runningTask(task: Task, { lease, state, since, stopping }: Held): RunningTask {
+  const { spec, attempt } = task;
   const { worker, deadline } = lease;
   const stop = stopping === undefined ? {} : { stopping: stopping.kind };
-  return { task: spec.id, attempt, worker, state, since, deadline, ...stop };
+  return { task: spec.id, ...titleOf(spec), attempt, again: isRetry(task), worker, state, since, deadline, ...stop };
 }
 
 function groupWaiting({ run, waitOf }: StatusInput): readonly WaitingGroup[] {
@@ -189,7 +217,12 @@ function groupWaiting({ run, waitOf }: StatusInput): readonly WaitingGroup[] {
     if (wait === undefined) continue;
     const { status } = task;
     const since = status.state === "ready" ? status.since : status.state === "parked" ? status.at : undefined;
-    const waiting: WaitingTask = { task: task.spec.id, wait, ...(since !== undefined && { since }) };
+    const waiting: WaitingTask = {
+      task: task.spec.id,
+      ...titleOf(task.spec),
+      wait,
+      ...(since !== undefined && { since }),
+    };
     const known = groups.get(wait.reason);
     if (known === undefined) groups.set(wait.reason, [waiting]);
     else known.push(waiting);
@@ -216,18 +249,32 @@ export function statusJson(view: StatusView): StatusReply {
     ended_at: view.endedAt === undefined ? null : iso(view.endedAt),
     owner: view.owner ?? null,
     tasks: { total: view.total, ...view.counts },
-    running: view.running.map(({ since, deadline, ...task }) => ({ ...task, ...aged(since), deadline: iso(deadline) })),
+    running: view.running.map(({ task, title, attempt, worker, state, since, deadline, stopping }) => ({
+      task,
+      ...titleOf({ title }),
+      attempt,
+      worker,
+      state,
+      ...(stopping !== undefined && { stopping }),
+      ...aged(since),
+      deadline: iso(deadline),
+    })),
     waiting: view.waiting.map(({ reason, tasks }) => ({
       reason,
       count: tasks.length,
-      tasks: tasks.map(({ task, since, wait }) => ({
+      tasks: tasks.map(({ task, title, since, wait }) => ({
         task,
+        ...titleOf({ title }),
         ...(since !== undefined && aged(since)),
         wait: waitJson(wait),
       })),
     })),
-    failed: view.failed.map(({ at, outcome, attempt, ...task }) => ({
-      ...task,
+    failed: view.failed.map(({ task, title, reason, log, skipped, at, attempt, outcome }) => ({
+      task,
+      ...titleOf({ title }),
+      reason,
+      ...(log !== undefined && { log }),
+      skipped,
       at: iso(at),
       attempts: attempt,
       outcome: outcomeJson(outcome),

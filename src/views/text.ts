@@ -12,10 +12,12 @@ const HARMFUL =
 /** Colours and cursor movements that programs write into their logs; without them the text reads as it was meant. */
 const STYLING = new RegExp(`${String.fromCharCode(0x1b)}\\[[0-?]*[ -/]*[@-~]`, "g");
 
-/** One line in which every control character stands as text: `\x1b`, `\r`, `\u202e`. A tab is two spaces. */
+/** One line in which every control character stands as text: `\x1b`, `\r`, `\u202e`. A tab is two spaces, and the end of a line is one. */
 export function neutralize(text: string): string {
-  return PLAIN.test(text) ? text : text.replace(HARMFUL, spellOut);
+  return PLAIN.test(text) ? text : text.replace(LAST_END, "").replace(LINE_END, " ").replace(HARMFUL, spellOut);
 }
+const LAST_END = /(?:\r?\n)+$/;
+const LINE_END = /[ \t]*(?:\r?\n)+[ \t]*/g;
 
 /** As `neutralize`, for text of several lines: the line ends stay. */
 export const neutralizeLines = (text: string): string => text.split(/\r?\n/).map(neutralize).join("\n");
@@ -36,7 +38,7 @@ export function lastShown(line: string): string {
   return neutralize(states.findLast((state) => state.trim() !== "") ?? (states[0] as string));
 }
 
-const NAMED: Readonly<Record<string, string>> = { "\t": "  ", "\n": "\\n", "\r": "\\r" };
+const NAMED: Readonly<Record<string, string>> = { "\t": "  ", "\r": "\\r" };
 
 function spellOut(char: string): string {
   const code = char.codePointAt(0) as number;

@@ -149,7 +149,8 @@ function tooltip({ attempt, count, end }: Bar, { from, to }: Timeline): string {
   const took = formatDuration(millis((attempt.endedAt ?? to) - begin));
   const how =
     attempt.outcome === undefined || end === "succeeded" ? END_WORDS[end] : `${END_WORDS[end]} (${attempt.outcome})`;
-  return `${attempt.task}, attempt ${attempt.attempt}: ${how} · ${took} from ${since} on · ${attempt.worker}`;
+  const called = attempt.title === undefined ? "" : ` (${attempt.title})`;
+  return `${attempt.task}${called}, attempt ${attempt.attempt}: ${how} · ${took} from ${since} on · ${attempt.worker}`;
 }
 
 /** From the end of each link of the critical path to the beginning of the next. */

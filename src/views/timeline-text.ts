@@ -15,6 +15,7 @@ import {
   toned,
 } from "./line.ts";
 import { grouped, percent, plural } from "./moment.ts";
+import { named, type Titled, titleOf } from "./named.ts";
 import { beginOf, type Timeline, type TimelineAttempt } from "./timeline.ts";
 
 export interface TimelineTextOptions {
@@ -48,7 +49,7 @@ export function timelineChart(timeline: Timeline, { columns, tasksMax = TASKS_MA
 }
 
 /** All attempts of one task. */
-interface Row {
+interface Row extends Titled {
   readonly task: string;
   readonly attempts: readonly TimelineAttempt[];
   readonly critical: boolean;
@@ -61,7 +62,12 @@ function rowsOf({ attempts }: Timeline): readonly Row[] {
     if (known === undefined) rows.set(attempt.task, [attempt]);
     else known.push(attempt);
   }
-  return [...rows].map(([task, of]) => ({ task, attempts: of, critical: of.some(({ critical }) => critical) }));
+  return [...rows].map(([task, of]) => ({
+    task,
+    ...titleOf(of[0] as TimelineAttempt),
+    attempts: of,
+    critical: of.some(({ critical }) => critical),
+  }));
 }
 
 const NOTABLE_MAX = 15;
@@ -81,13 +87,17 @@ const headerOf = ({ name, run, state, from, to, tasks }: Timeline): Line => [
 ];
 
 function taskChart(timeline: Timeline, rows: readonly Row[], columns: number): Line[] {
-  const nameWidth = Math.min(NAME_WIDTH_MAX, Math.floor(columns / 3), widest(rows.map(({ task }) => task)));
+  const nameWidth = Math.min(
+    NAME_WIDTH_MAX,
+    Math.floor(columns / 3),
+    widest(rows.map(({ task, title }) => named(task, title))),
+  );
   const width = Math.max(BAR_WIDTH_MIN, columns - nameWidth - 16);
   const scale = scaleOf(timeline, width);
   const lines = table(
     rows.map((row) => [
       [signOf(row)],
-      [row.critical ? strong(row.task) : row.task],
+      nameOf(row),
       barOf(row.attempts, scale),
       [quiet(formatDuration(millis(busy(row.attempts, timeline.to)))), attemptsNote(row)],
     ]),
@@ -97,7 +107,12 @@ function taskChart(timeline: Timeline, rows: readonly Row[], columns: number): L
 }
 
 /** There may be more names than a call can have arguments. */
-const widest = (names: readonly string[]): number => names.reduce((most, name) => Math.max(most, lineWidth([name])), 0);
+const widest = (names: readonly Line[]): number => names.reduce((most, name) => Math.max(most, lineWidth(name)), 0);
+
+function nameOf({ task, title, critical }: Row): Line {
+  const [id = "", ...rest] = named(task, title);
+  return [critical ? strong(task) : id, ...rest];
+}
 
 const attemptsNote = ({ attempts }: Row): Span => (attempts.length > 1 ? quiet(` ×${attempts.length}`) : "");
 const busy = (attempts: readonly TimelineAttempt[], to: Instant): number =>
@@ -170,7 +185,7 @@ const SHADES = [" ", "░", "▒", "█"];
 /** For each worker, how much of each column's time it was busy. */
 function workerChart(timeline: Timeline, columns: number): Line[] {
   const { workers, attempts, from, to } = timeline;
-  const nameWidth = Math.min(NAME_WIDTH_MAX, widest(workers));
+  const nameWidth = Math.min(NAME_WIDTH_MAX, widest(workers.map((worker) => [worker])));
   const width = Math.max(BAR_WIDTH_MIN, columns - nameWidth - 20);
   const scale = scaleOf(timeline, width);
   const slice = scale.span / width;

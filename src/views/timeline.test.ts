@@ -150,6 +150,16 @@ describe("the model", () => {
   });
 });
 
+test("an interrupted run ends with the last thing that is known of it", () => {
+  const story = new Story({ a: {} })
+    .start("a")
+    .pass(3)
+    .of("a", { kind: "silent", forMs: millis(3_000) })
+    .pass(600);
+  const { state, from, to } = timelineOf(story.run, story.events, undefined);
+  expect({ state, ms: to - from }).toEqual({ state: "interrupted", ms: 3_000 });
+});
+
 describe("an attempt takes as long as was measured", () => {
   const success = (ms: number) =>
     ({ kind: "succeeded", outcome: { kind: "success", durationMs: millis(ms) } }) as const;

@@ -10,8 +10,9 @@ import type { TimelineReply } from "../wire/replies/run.ts";
 import { type AttemptEnd, endOf } from "./attempt-end.ts";
 import { Course } from "./course.ts";
 import { iso } from "./moment.ts";
+import { type Titled, titleOf } from "./named.ts";
 
-export interface TimelineAttempt {
+export interface TimelineAttempt extends Titled {
   readonly task: TaskId;
   readonly attempt: number;
   readonly worker: WorkerId;
@@ -32,7 +33,7 @@ export interface Timeline {
   readonly name: string;
   readonly state: string;
   readonly from: Instant;
-  /** The end of the run, or now. */
+  /** The end of the run, or now; of an interrupted one, the last thing that happened. */
   readonly to: Instant;
   readonly tasks: number;
   /** In order of their claims. */
@@ -46,8 +47,11 @@ export interface Timeline {
 type Draft = Writable<Omit<TimelineAttempt, "critical">>;
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** `events`: those of the run, in order; events of other runs are passed over. */
-export function timelineOf(run: Run, events: Iterable<Event>, now: Instant): Timeline {
+/**
+ * `events`: those of the run, in order; events of other runs are passed over. `now`: absent where no scheduler works, so that the picture of
+ * an interrupted run ends with the last thing that is known of it.
+ */
+export function timelineOf(run: Run, events: readonly Event[], now: Instant | undefined): Timeline {
   const { manifest, status } = run;
   const course = new Course(run);
   const drafts = readAttempts(run, events, course);
@@ -57,15 +61,18 @@ export function timelineOf(run: Run, events: Iterable<Event>, now: Instant): Tim
   return {
     run: manifest.id,
     name: manifest.name,
-    state: status.state === "active" ? "running" : status.outcome,
+    state: status.state !== "active" ? status.outcome : now === undefined ? "interrupted" : "running",
     from: manifest.submittedAt,
-    to: status.state === "active" ? instant(Math.max(now, manifest.submittedAt)) : status.at,
+    to: status.state === "active" ? instant(Math.max(now ?? lastOf(run, events), manifest.submittedAt)) : status.at,
     tasks: run.tasks.length,
     attempts: drafts.map((draft) => ({ ...draft, critical: critical.has(draft.task) })),
     workers: workers.sort((a, b) => a.localeCompare(b, "en", { numeric: true })),
     criticalPath: path,
   };
 }
+
+const lastOf = ({ no }: Run, events: readonly Event[]): Instant =>
+  events.findLast(({ run }) => run === no)?.at ?? instant(0);
 
 function readAttempts(run: Run, events: Iterable<Event>, course: Course): readonly Draft[] {
   const drafts: Draft[] = [];
@@ -75,7 +82,8 @@ function readAttempts(run: Run, events: Iterable<Event>, course: Course): readon
     if (event.run !== run.no || !isTaskEvent(event)) continue;
     if (event.kind === "claimed") {
       const { worker, attempt, at } = event;
-      const draft: Draft = { task: taskOf(run, event.task).spec.id, attempt, worker, claimedAt: at, end: "running" };
+      const { spec } = taskOf(run, event.task);
+      const draft: Draft = { task: spec.id, ...titleOf(spec), attempt, worker, claimedAt: at, end: "running" };
       open.set(event.task, draft);
       drafts.push(draft);
       continue;
@@ -120,8 +128,9 @@ export const timelineJson = (timeline: Timeline): TimelineReply => ({
   workers: timeline.workers,
   critical_path: timeline.criticalPath,
   attempts: timeline.attempts.map(
-    ({ task, attempt, worker, claimedAt, startedAt, endedAt, end, outcome, critical }) => ({
+    ({ task, title, attempt, worker, claimedAt, startedAt, endedAt, end, outcome, critical }) => ({
       task,
+      ...titleOf({ title }),
       attempt,
       worker,
       claimed_at: iso(claimedAt),

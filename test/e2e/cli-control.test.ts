@@ -160,6 +160,11 @@ describe("pause and resume", () => {
     await place.submit(POOLED);
     expect((await place.rota(["pause", "wirte"])).err).toMatch(/^TASK_UNKNOWN: .*Did you mean "write"\?/);
     expect((await place.rota(["pause", "--run", "none"])).err).toMatch(/^RUN_UNKNOWN/);
+    for (const command of ["pause", "drain"]) {
+      expect((await place.rota([command, "--pool", "writer"])).err).toMatch(
+        /^POOL_UNKNOWN: .*Did you mean "writers"\?/,
+      );
+    }
     expect((await place.rota(["pause", "write", "--pool", "writers"])).err).toMatch(
       /^USAGE: --pool cannot be combined with a task/,
     );
@@ -174,6 +179,7 @@ describe("pause and resume", () => {
     expect(await place.says(["pause", "write", "--why", "later"])).toBe(
       `On hold: task write of ${run}. What runs goes on. No scheduler is running: the next one goes by it.\n`,
     );
+    expect((await place.rota(["pause", "--pool", "nope"])).err).toMatch(/^POOL_UNKNOWN: .* names a pool "nope" \(/);
     expect(await place.json(["pause", "--pool", "writers"])).toMatchObject({ of: "pool", by: "mo", scheduler: false });
     expect(await place.says(["status"])).toMatch(/‖ task write of plan-\w+ +asked by mo: later/);
     await place.serve();

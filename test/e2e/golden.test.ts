@@ -130,7 +130,7 @@ tasks:
     await golden.says(["status"]);
     await golden.says(["why", "one"]);
     running.child.kill("SIGINT");
-    await until("it waits for what runs", () => running.err().includes("Again to stop"));
+    await until("it waits for what runs", () => running.err().includes("Ctrl-C again stops them"));
     running.child.kill("SIGINT");
     golden.keep("rota run plan.yaml --json, interrupted", await running.ended);
     await golden.says(["status", "--json"]);

@@ -1,5 +1,5 @@
 /** The part of the service that people use: submit, put on hold, let go, drain, cancel, try again, put back, approve, change. */
-import { basename, isAbsolute } from "node:path";
+import { isAbsolute } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import { scopeKey } from "../../domain/pause.ts";
 import { isTerminal } from "../../domain/task.ts";
@@ -10,12 +10,12 @@ import type { RequestKind } from "../../store/store.ts";
 import type { Done, PauseReply, Submitted } from "../../wire/answers.ts";
 import type { RetryRequest, SubmitRequest, TaskRequest } from "../../wire/messages.ts";
 import type { Caller, Service } from "../../wire/service.ts";
-import { readPlan } from "../plan-file.ts";
+import { nameOf, readPlan } from "../plan-file.ts";
 import { findRun, mustFindTask } from "../reader.ts";
 import { refuseInVain } from "../refuse.ts";
 import { requestHere } from "../request-here.ts";
 import { manifestOf, retryRun, submitRun } from "../submit.ts";
-import { askedBy, liveRun, type Parts, runNamed, scopeNamed, scopeReply, taskNamed } from "./parts.ts";
+import { askedBy, liveRun, type Parts, runNamed, scopeNamed, scopeReply, scopeToHold, taskNamed } from "./parts.ts";
 import { isoOf } from "./reply.ts";
 
 type Control = Pick<
@@ -30,7 +30,7 @@ export function controlOf(parts: Parts): Control {
   return {
     submit: (request, caller) => onceByKey(submits, request.key, () => submit(parts, request, caller)),
     pause: async (request, caller) => {
-      const scope = await scopeNamed(parts, request);
+      const scope = await scopeToHold(parts, request);
       await reception.hold(scope, askedBy(caller, request.why));
       return pauseReply(parts, scopeKey(scope));
     },
@@ -39,7 +39,7 @@ export function controlOf(parts: Parts): Control {
       return { resumed: await reception.letGo(scope, askedBy(caller, request.why)) };
     },
     drain: async (request, caller) => {
-      const scope = await scopeNamed(parts, request);
+      const scope = await scopeToHold(parts, request);
       const asked = askedBy(caller, request.why);
       const remaining = await reception.drain(scope, asked, millis(request.waitMs), caller.signal);
       const out = remaining.map(({ run, task, worker }) => ({ run: run.manifest.id, task: task.spec.id, worker }));
@@ -95,7 +95,7 @@ async function submit(
     const [row] = await store.runs({ no: recalled.run });
     if (row !== undefined) return { run: row.manifest.id, tasks: row.tasks, repeated: true };
   }
-  const plan = await readPlan(text, basename(file));
+  const plan = await readPlan(text, nameOf(file));
   const digest = digestOf(Buffer.from(text));
   const manifest = await manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
   const run = await submitRun(scheduler, manifest, plan.tasks, { key: kept, by });

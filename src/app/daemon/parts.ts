@@ -3,13 +3,14 @@
 import { UserError } from "../../domain/errors.ts";
 import type { PauseScope } from "../../domain/pause.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
+import { LOCAL_POOL } from "../../domain/spec.ts";
 import type { Asked, Task } from "../../domain/task.ts";
 import type { Visitor } from "../../engine/reception.ts";
 import type { RunRow } from "../../store/rows.ts";
 import type { Caller } from "../../wire/service.ts";
 import { findRun, loadRun, mustFindTask } from "../reader.ts";
 import type { Scheduler } from "../scheduler.ts";
-import { findScope, type ScopeNames } from "../scope.ts";
+import { findScope, findScopeToHold, type Lookup, poolsNamed, type ScopeNames } from "../scope.ts";
 import type { StateDir } from "../state.ts";
 
 export interface Parts {
@@ -53,14 +54,23 @@ export async function taskNamed(
 }
 
 /** What a pause reaches, among the runs of this scheduler. */
-export const scopeNamed = (parts: Parts, names: ScopeNames): Promise<PauseScope> =>
-  findScope(names, {
-    run: async (name) => (await liveRun(parts, name)).no,
-    task: async (name, id) => {
-      const { run, task } = await taskNamed(parts, name, id);
-      return { run: run.no, task: task.no };
-    },
-  });
+export const scopeNamed = (parts: Parts, names: ScopeNames): Promise<PauseScope> => findScope(names, lookupIn(parts));
+
+export const scopeToHold = (parts: Parts, names: ScopeNames): Promise<PauseScope> =>
+  findScopeToHold(names, lookupIn(parts));
+
+const lookupIn = (parts: Parts): Lookup => ({
+  run: async (name) => (await liveRun(parts, name)).no,
+  task: async (name, id) => {
+    const { run, task } = await taskNamed(parts, name, id);
+    return { run: run.no, task: task.no };
+  },
+  pools: async (wanted) => {
+    const { pools, engine, store } = parts.scheduler;
+    const known = new Set([...pools, LOCAL_POOL, ...Array.from(engine.pools.sessionPools(), ([pool]) => pool)]);
+    return known.has(wanted) ? known : known.union(await poolsNamed(store, []));
+  },
+});
 
 /** The scope again, in the words of callers. */
 export function scopeReply({ scheduler }: Parts, scope: PauseScope): object {

@@ -4,7 +4,7 @@ import { type ArgumentSpec, type OptionSpec, SHARED_OPTIONS } from "../command.t
 export const { state, json } = SHARED_OPTIONS;
 export const PLAN: ArgumentSpec = {
   name: "PLAN",
-  describe: "The plan, YAML or JSON",
+  describe: "The plan, YAML or JSON; `-` reads it from standard input",
   required: true,
   completes: "file",
 };

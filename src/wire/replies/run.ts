@@ -68,6 +68,7 @@ export const TIMELINE = object({
   attempts: list(
     object({
       task: words(),
+      title: words().optional(),
       attempt: count(),
       worker: words(),
       claimed_at: time(),

@@ -43,6 +43,7 @@ export const STATUS = object({
   running: list(
     object({
       task: words(),
+      title: words().optional(),
       attempt: count(),
       worker: words(),
       state: oneOf(["claimed", "running", "verifying"]),
@@ -56,12 +57,21 @@ export const STATUS = object({
     object({
       reason: oneOf(WAIT_REASONS),
       count: count(),
-      tasks: list(object({ task: words(), since: time().optional(), age_ms: integer().optional(), wait: WAIT })),
+      tasks: list(
+        object({
+          task: words(),
+          title: words().optional(),
+          since: time().optional(),
+          age_ms: integer().optional(),
+          wait: WAIT,
+        }),
+      ),
     }),
   ).describe("What waits, by what it waits for."),
   failed: list(
     object({
       task: words(),
+      title: words().optional(),
       reason: oneOf(FAIL_REASONS),
       log: words().optional(),
       skipped: count().describe("How many tasks were skipped because of it."),
@@ -70,7 +80,7 @@ export const STATUS = object({
       outcome: OUTCOME,
     }),
   ),
-  taken: list(object({ task: words(), from: object({ run: words(), task: words() }) }))
+  taken: list(object({ task: words(), title: words().optional(), from: object({ run: words(), task: words() }) }))
     .optional()
     .describe("Tasks that took the result of another with the same idempotency key."),
   queue: object({ critical: count(), high: count(), normal: count(), low: count() }).describe(
