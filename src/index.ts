@@ -1,4 +1,5 @@
-/** Rota as a library: read and check plans, and the values they are made of; speak to a daemon. */
+/** Rota as a library: check a plan, run it within a program, with functions and commands; speak to a daemon. */
+export type { Settings } from "./app/config.ts";
 export {
   type CheckedPlan,
   checkPlan,
@@ -9,10 +10,20 @@ export {
 } from "./app/plan-file.ts";
 export { USER_ERRORS, UserError, type UserErrorCode } from "./domain/errors.ts";
 export type { Event, EventKind } from "./domain/event.ts";
-export type { Outcome } from "./domain/outcome.ts";
+export type { FailureKind, Outcome } from "./domain/outcome.ts";
 export type { RunOutcome } from "./domain/run.ts";
 export type { TaskSpec } from "./domain/spec.ts";
 export { TASK_STATES, type TaskState } from "./domain/task.ts";
+export type { Duration, Functions, PlanDefaults, PlanObject, PlanSource, PlanTask } from "./library/plan.ts";
+export type { ResultsOf, RunResult, TaskResult } from "./library/result.ts";
+export { type RunOptions, run } from "./library/run.ts";
+export {
+  type TaskAnswer,
+  type TaskContext,
+  TaskFailure,
+  type TaskFailureOptions,
+  type TaskFunction,
+} from "./library/task-function.ts";
 export type { Diagnostic } from "./plan/diagnostics.ts";
 export type { Plan } from "./plan/plan.ts";
 export type {

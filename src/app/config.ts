@@ -13,7 +13,7 @@ import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
 import { DISPATCH_MODES } from "../domain/pool.ts";
 import { SESSION_TTL } from "../domain/session.ts";
 import { formatBytes } from "../domain/size.ts";
-import { formatDuration, millis, seconds } from "../domain/time.ts";
+import { formatDuration, type Millis, millis, seconds } from "../domain/time.ts";
 import { coreCount } from "../effects/machine.ts";
 import { ORPHANS, PROCESS_DEFAULTS } from "../execute/process/options.ts";
 import { bytes, duration, idRule } from "../plan/scalars.ts";
@@ -189,6 +189,23 @@ export const configJsonSchema = () => ({
   title: "Rota configuration",
   ...FILE.json,
 });
+
+/** Settings as a program writes them: durations as text, such as `90s`. */
+export type Settings = { readonly [S in Setting]?: Config[S] extends Millis ? string : Config[S] };
+
+/** All settings, those that are not given as they are by default. Neither files nor variables are read. */
+export function configOf(settings: Settings): Config {
+  const problems = new Problems("the settings");
+  const read = FILE.read(settings, problems);
+  if (read === undefined || problems.count > 0) {
+    throw new UserError("CONFIG_INVALID", problems.list.map(({ message, hint }) => sentence(message, hint)).join("\n"));
+  }
+  const config: Config = { workers: coreCount(), ...read };
+  const said = Object.fromEntries(SETTING_NAMES.map((name) => [name, { kind: "flag", name: "settings" }]));
+  const faults = contradictions(config, said as Record<Setting, Origin>);
+  if (faults.length > 0) throw new UserError("CONFIG_INVALID", faults.join("\n"));
+  return config;
+}
 
 /** Every setting with its value and where that comes from. All that is wrong is said at once. */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {

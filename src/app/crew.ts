@@ -1,8 +1,8 @@
 /** Starts what runs the tasks. It takes longest of all to be ready, so it is begun before the rest is even loaded. */
-import type { WorkerId } from "../domain/ids.ts";
-import { LOCAL_POOL } from "../domain/spec.ts";
+import { isLocalWorker } from "../domain/spec.ts";
 import { systemClock } from "../effects/clock.ts";
-import type { Executor } from "../execute/executor.ts";
+import type { Attempt, Executor } from "../execute/executor.ts";
+import { openOnDemand } from "../execute/on-demand.ts";
 import { openProcessExecutor } from "../execute/process/executor.ts";
 import { openRegistry } from "../execute/registry.ts";
 import type { Config } from "./config.ts";
@@ -12,16 +12,24 @@ export interface CrewOptions {
   readonly state: StateDir;
   readonly config: Config;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Calls the functions of this program, where it has any. */
+  readonly functions?: Executor;
+  /** Nothing was ever run in this state directory: the spawner is started with the first command, if there is one. */
+  readonly isNew?: boolean;
 }
 
-export function openCrew({ state, config, environment }: CrewOptions): Executor {
+export function openCrew({ state, config, environment, functions, isNew = false }: CrewOptions): Executor {
   const { grace, leaseTtl: lease, orphans, pass: passEnv, logMaxBytes } = config;
   makeStateDir(state);
   const options = { grace, lease, orphans, passEnv, logMaxBytes };
-  const process = openProcessExecutor({ stateDir: state.root, clock: systemClock(), environment, options });
-  return openRegistry({ process }, kindOf);
+  const open = (): Executor =>
+    openProcessExecutor({ stateDir: state.root, clock: systemClock(), environment, options });
+  const process = isNew ? openOnDemand(open) : open();
+  return openRegistry({ process, ...(functions !== undefined && { function: functions }) }, kindOf);
 }
 
-/** By the first part of a worker's name: the workers of this machine have their work done by processes. */
-const KINDS: Readonly<Record<string, string>> = { [LOCAL_POOL]: "process" };
-const kindOf = (worker: WorkerId): string | undefined => KINDS[worker.split("/", 1)[0] ?? ""];
+/** Functions are called in this process; whatever else the workers of this machine have to do is done by processes. */
+export const kindOf = ({ work, where }: Attempt): "function" | "process" | undefined => {
+  if ("call" in work) return "function";
+  return isLocalWorker(where.worker) ? "process" : undefined;
+};

@@ -103,7 +103,7 @@ async function sceneOf(reader: Reader, run: Run): Promise<Scene> {
     {
       workers: Array.from({ length: owner?.workers ?? coreCount() }, (_, index) => workerId(`local/${index + 1}`)),
       capacity: owner?.capacity ?? machineCapacity(),
-      capabilities: [],
+      capabilities: owner?.capabilities ?? [],
     },
     world,
   );

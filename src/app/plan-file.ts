@@ -30,6 +30,8 @@ export interface LoadOptions {
   readonly pass?: readonly string[];
   /** The directories that tasks are to run in are looked for, too. */
   readonly looks?: boolean;
+  /** What the workers here can do beside what all can. */
+  readonly capabilities?: readonly string[];
 }
 
 export interface CheckedPlan {
@@ -53,18 +55,22 @@ export async function loadPlan(file: string, options: LoadOptions): Promise<Load
 let here: ReturnType<typeof machineCapacity> | undefined;
 
 /** A plan that came as text: what would be said of a file is said of it. */
-export async function readPlan(text: string, name: string): Promise<Plan> {
+export async function readPlan(
+  text: string,
+  name: string,
+  { capabilities = [] }: Pick<LoadOptions, "capabilities"> = {},
+): Promise<Plan> {
   here ??= machineCapacity();
-  const parsed = await parsePlanText(text, name, { strict: false, capacity: here, capabilities: [] });
+  const parsed = await parsePlanText(text, name, { strict: false, capacity: here, capabilities });
   if (!parsed.ok) throw invalid(name, parsed.error);
   return parsed.value.plan;
 }
 
 /** Everything there is to say about the file. Throws only when it cannot be read at all. */
 export async function checkPlan(file: string, options: LoadOptions): Promise<CheckedPlan> {
-  const { strict, name = nameOf(file), anywhere = false, looks = false, pass } = options;
+  const { strict, name = nameOf(file), anywhere = false, looks = false, pass, capabilities = [] } = options;
   const bytes = bytesOf(file, name);
-  const here = anywhere ? {} : { capacity: machineCapacity(), capabilities: [] };
+  const here = anywhere ? {} : { capacity: machineCapacity(), capabilities };
   const parsed = await parsePlan(bytes, name, {
     strict,
     ...here,

@@ -10,6 +10,7 @@ import { type Secrets, systemSecrets } from "../effects/random.ts";
 import { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { Executor } from "../execute/executor.ts";
+import { openMemoryStore } from "../store/memory/store.ts";
 import { openStore } from "../store/open.ts";
 import type { Owner, Store } from "../store/store.ts";
 import { answerBell } from "./bell.ts";
@@ -29,6 +30,12 @@ export interface SchedulerOptions {
   readonly command: string;
   /** It stays for many runs: those that have ended are not kept in memory. */
   readonly stays?: boolean;
+  /** What its workers can do beside what all can. */
+  readonly capabilities?: readonly string[];
+  /** Nothing is kept: the store ends with the scheduler, and what is in the state directory is only for its attempts. */
+  readonly inMemory?: boolean;
+  /** The process belongs to another program: what that does not catch is its own affair. */
+  readonly isGuest?: boolean;
 }
 
 /** A scheduler that owns its state directory for as long as it lives. */
@@ -44,14 +51,14 @@ export interface Scheduler extends AsyncDisposable {
 }
 
 export async function openScheduler(options: SchedulerOptions): Promise<Scheduler> {
-  const { state, config, executor, stays = false } = options;
+  const { state, config, executor, stays = false, capabilities = [], inMemory = false, isGuest = false } = options;
   const { workers, durability } = config;
   const clock = systemClock();
   const secrets = systemSecrets();
   const capacity = machineCapacity();
   await using undo = new AsyncDisposableStack();
   undo.use(executor);
-  const store = undo.use(openStore({ database: state.database, durability }));
+  const store = undo.use(inMemory ? openMemoryStore() : openStore({ database: state.database, durability }));
   const owner: Owner = {
     process: ownIdentity(),
     host: hostName(),
@@ -59,6 +66,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     since: clock.now(),
     workers,
     capacity,
+    ...(capabilities.length > 0 && { capabilities }),
     ...pressureOf(config),
   };
   const before = await store.owner();
@@ -78,22 +86,26 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
       ...engineOptions(config),
       workers: localWorkers(workers),
       capacity,
-      capabilities: [],
+      capabilities,
       forgets: stays,
     },
   });
   await engine.open();
-  const bell = answerBell({
-    state,
-    clock,
-    rung: () => void engine.takeRequests().catch(() => {}),
-    gone: (error) => engine.fail(error),
-  });
+  const bell = inMemory
+    ? undefined
+    : answerBell({
+        state,
+        clock,
+        rung: () => void engine.takeRequests().catch(() => {}),
+        gone: (error) => engine.fail(error),
+      });
   // What runs here is stopped in order, and not left behind.
-  const faults = hearFaults((error) => {
-    engine.fail(error);
-    return true;
-  });
+  const faults = isGuest
+    ? undefined
+    : hearFaults((error) => {
+        engine.fail(error);
+        return true;
+      });
   // Another scheduler has the store, or may have it soon: nothing more is begun here, and what is written next is refused.
   const tenure = keepTerm({ store, term, clock, lost: () => engine.pause() });
   // From here on it is the scheduler that ends them.
@@ -108,7 +120,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     pools: Object.keys(config.pools),
     async [Symbol.asyncDispose]() {
       using _ = faults;
-      bell[Symbol.dispose]();
+      bell?.[Symbol.dispose]();
       tenure[Symbol.dispose]();
       await engine.close();
       await executor[Symbol.asyncDispose]();

@@ -34,6 +34,8 @@ export interface Success extends Ended {
   readonly kind: "success";
   /** What its worker says came of it. */
   readonly summary?: string;
+  /** What it gives back for the tasks that need it: any JSON value of a bounded size. */
+  readonly result?: unknown;
   /** No worker did it: a task with the same idempotency key had been done, and this is its result. */
   readonly takenFrom?: TaskRef;
 }
@@ -126,9 +128,13 @@ export const isTaken = (outcome: Outcome): outcome is Success & { readonly taken
   outcome.kind === "success" && outcome.takenFrom !== undefined;
 
 /** The outcome of a task whose result was taken from another one with the same key. It used no worker's time. */
-export const takenFrom = (from: TaskRef, summary: string | undefined): Success => ({
+export const takenFrom = (
+  from: TaskRef,
+  { summary, result }: Pick<Success, "summary" | "result"> = {},
+): Success & { readonly takenFrom: TaskRef } => ({
   kind: "success",
   durationMs: millis(0),
   ...(summary !== undefined && { summary }),
+  ...(result !== undefined && { result }),
   takenFrom: from,
 });

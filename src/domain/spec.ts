@@ -11,6 +11,15 @@ export type Command = { readonly shell: string } | { readonly argv: readonly [st
 export interface Prompt {
   readonly prompt: string;
 }
+/** A function of the program that runs the scheduler within itself, by its name. */
+export interface Call {
+  readonly call: string;
+}
+/** What a task's worker does. */
+export type Work = Command | Prompt | Call;
+
+/** A scheduler that has the function has this capability, and a task that calls it requires it. */
+export const functionCapability = (name: string): string => `function:${name}`;
 
 /** The pool of this machine's own processes. */
 export const LOCAL_POOL = "local";
@@ -52,7 +61,7 @@ export type OnFailure = (typeof ON_FAILURE)[number];
 export interface TaskSpec {
   readonly id: TaskId;
   readonly title?: string;
-  readonly run: Command | Prompt;
+  readonly run: Work;
   /** Tasks that must succeed first. */
   readonly needs: readonly TaskId[];
   /** Tasks that must end first, whatever their outcome. */

@@ -7,7 +7,14 @@ import type { DoneKey } from "../store/store.ts";
 /** Nothing where it has no key, or has itself taken what another had done. */
 export function doneKeys(run: Run, { spec }: Task, outcome: Outcome): readonly DoneKey[] {
   if (spec.idempotencyKey === undefined || outcome.kind !== "success" || isTaken(outcome)) return [];
-  const { summary } = outcome;
+  const { summary, result } = outcome;
   const by = { run: run.manifest.id, task: spec.id };
-  return [{ key: spec.idempotencyKey, by, ...(summary !== undefined && { summary }) }];
+  return [
+    {
+      key: spec.idempotencyKey,
+      by,
+      ...(summary !== undefined && { summary }),
+      ...(result !== undefined && { result }),
+    },
+  ];
 }

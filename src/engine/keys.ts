@@ -69,7 +69,7 @@ export class Keys {
       this.#due.delete(key);
       const done = this.#done.get(key);
       if (done === undefined) continue;
-      const outcome = takenFrom(done.by, done.summary);
+      const outcome = takenFrom(done.by, done);
       for (const [task, run] of [...(this.#ready.get(key) ?? [])]) {
         journal.ofTask(run, task, { kind: "succeeded", outcome }, now);
       }

@@ -1,7 +1,7 @@
 /** The contract between the engine and whatever does the work: start an attempt, tell when it is alive, tell how it ended. */
 import type { RunId, TaskId, WorkerId } from "../domain/ids.ts";
 import type { Outcome } from "../domain/outcome.ts";
-import type { Command, EnvValue, Priority, Prompt } from "../domain/spec.ts";
+import type { EnvValue, Priority, Work } from "../domain/spec.ts";
 import type { ProcessIdentity, StopReason } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
 
@@ -23,8 +23,8 @@ export interface Attempt {
   readonly fence: number;
   /** Which run of the task's acceptance command this is; the work itself when absent. */
   readonly verification?: number;
-  /** What to do: a command to run, or words for an agent. */
-  readonly work: Command | Prompt;
+  /** What to do: a command to run, words for an agent, or a function to call. */
+  readonly work: Work;
   readonly where: Place;
   readonly env: Readonly<Record<string, EnvValue>>;
   readonly priority: Priority;

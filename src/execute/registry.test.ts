@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { Machine } from "../../test/rig/machine.ts";
 import { openRig } from "../../test/rig/rig.ts";
+import { kindOf } from "../app/crew.ts";
 import { workerId } from "../domain/ids.ts";
 import { shell, told } from "./conformance.ts";
 import type { Attempt, Executor } from "./executor.ts";
@@ -29,8 +30,8 @@ function noting(name: string, heard: string[]): Executor {
 }
 
 function openTwo(heard: string[]): Executor {
-  const kindOf = (worker: string) => worker.split("/")[0];
-  return openRegistry({ cpu: noting("cpu", heard), gpu: noting("gpu", heard) }, kindOf);
+  const byWorker = ({ where }: Attempt) => where.worker.split("/")[0];
+  return openRegistry({ cpu: noting("cpu", heard), gpu: noting("gpu", heard) }, byWorker);
 }
 
 test("the worker of a claim decides which executor does its work, and takes it over", async () => {
@@ -40,6 +41,15 @@ test("the worker of a claim decides which executor does its work, and takes it o
   registry.start(at("gpu/7", 2), told());
   await registry.adopt(at("gpu/1"), undefined, told());
   expect(heard).toEqual(["cpu starts for cpu/1", "gpu starts for gpu/7", "gpu adopts for gpu/1"]);
+});
+
+test("the work itself decides as well: functions are called by one executor, whichever worker claims them", () => {
+  const heard: string[] = [];
+  const registry = openRegistry({ function: noting("function", heard), process: noting("process", heard) }, kindOf);
+  registry.start(at("local/1"), told());
+  registry.start({ ...at("local/1", 2), work: { call: "fetch" } }, told());
+  expect(heard).toEqual(["process starts for local/1", "function starts for local/1"]);
+  expect(() => registry.start(at("big/1", 3), told())).toThrow("there is an executor");
 });
 
 test("nothing is found again of a worker of an unknown kind, and nothing is begun for one", async () => {

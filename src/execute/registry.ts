@@ -1,22 +1,21 @@
-/** The executors there are, by kind, as one: the worker of a claim decides which of them does its work. */
-import type { WorkerId } from "../domain/ids.ts";
+/** The executors there are, by kind, as one: the worker of a claim and the work itself decide which of them does it. */
 import { invariant } from "../std/invariant.ts";
 import type { Attempt, Executor } from "./executor.ts";
 
-/** `kindOf`: of which kind a worker is. Disposing of the registry disposes of all executors in it. */
+/** `kindOf`: which kind does the attempt's work. Disposing of the registry disposes of all executors in it. */
 export function openRegistry(
   executors: Readonly<Record<string, Executor>>,
-  kindOf: (worker: WorkerId) => string | undefined,
+  kindOf: (attempt: Attempt) => string | undefined,
 ): Executor {
   const all = Object.values(executors);
-  const find = ({ where }: Attempt): Executor | undefined => executors[kindOf(where.worker) ?? ""];
+  const find = (attempt: Attempt): Executor | undefined => executors[kindOf(attempt) ?? ""];
   return {
     start(attempt, watch) {
       const executor = find(attempt);
       invariant(executor !== undefined, `there is an executor for what ${attempt.where.worker} claims`);
       return executor.start(attempt, watch);
     },
-    // Of a worker whose kind nobody here knows nothing can be found again.
+    // Nothing can be found again of work that no executor here does.
     adopt: async (attempt, process, watch) => find(attempt)?.adopt(attempt, process, watch),
     async sweep() {
       const swept = await Promise.all(all.map((executor) => executor.sweep()));

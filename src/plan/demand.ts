@@ -1,8 +1,9 @@
 /** Says which requests of a plan can never be met, by the plan itself or by the machine it is checked for. */
 import type { TaskNo } from "../domain/graph.ts";
-import { type Amounts, type Rates, SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
+import { type Amounts, functionCapability, type Rates, SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
+import type { Path } from "../std/problems.ts";
 import { didYouMean } from "../std/schema.ts";
-import type { Findings } from "./diagnostics.ts";
+import type { Finding, Findings } from "./diagnostics.ts";
 import { describeImpossible, impossible, impossibleByItself } from "./resources.ts";
 import type { Subject } from "./validate.ts";
 
@@ -33,11 +34,16 @@ export function checkDemand(subject: Subject, head: Head, available: Capacity, f
 }
 
 function checkCapabilities(subject: Subject, capabilities: ReadonlySet<string>, findings: Findings): void {
-  for (const [no, { id, requires, pool }] of subject.tasks.entries()) {
+  for (const [no, { id, requires, pool, run }] of subject.tasks.entries()) {
     // Sessions come and go, each with capabilities of its own.
     if (requires === SPEC_DEFAULTS.requires || pool !== undefined) continue;
+    const own = "call" in run ? functionCapability(run.call) : undefined;
     for (const [at, capability] of requires.entries()) {
       if (capabilities.has(capability)) continue;
+      if (capability === own && "call" in run) {
+        findings.add(noFunction(id, run.call, ["tasks", subject.originOf(no as TaskNo), "call"]));
+        continue;
+      }
       findings.add({
         code: "PLAN_IMPOSSIBLE",
         message: `${id} requires "${capability}", which no worker has.`,
@@ -47,3 +53,10 @@ function checkCapabilities(subject: Subject, capabilities: ReadonlySet<string>, 
     }
   }
 }
+
+const noFunction = (id: string, name: string, path: Path): Finding => ({
+  code: "PLAN_IMPOSSIBLE",
+  message: `${id} calls the function "${name}", which is not here.`,
+  spot: { path, at: "value" },
+  hint: "Run the plan from the program that has the function, and give it there under `functions` (docs/guides/library.md).",
+});

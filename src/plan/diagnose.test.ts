@@ -50,6 +50,33 @@ tasks:
     ]);
   });
 
+  test("say of a task that calls a function whether the function is here", async () => {
+    const text = "tasks:\n  a: { call: fetch, requires: [gpu] }\n";
+    const here = { capabilities: ["gpu", "function:fetch"] };
+    const parsed = await parse(text, here);
+    expect(parsed.ok && parsed.value.plan.tasks[0]).toMatchObject({
+      run: { call: "fetch" },
+      requires: ["gpu", "function:fetch"],
+    });
+    expect(shown(await diagnosticsOf(text, { capabilities: ["gpu"] }))).toEqual([
+      '2:14 error PLAN_IMPOSSIBLE a calls the function "fetch", which is not here.',
+    ]);
+    // Elsewhere it may be.
+    expect(await diagnosticsOf(text)).toEqual([]);
+  });
+
+  test("say of a task that it does one thing, and that a function is called by no session", async () => {
+    expect(shown(await diagnosticsOf("tasks:\n  a: { run: make, call: fetch }\n"))).toEqual([
+      '2:6 error PLAN_VALUE tasks.a has both "run" and "call".',
+    ]);
+    expect(shown(await diagnosticsOf("tasks:\n  a: { call: fetch, pool: agents }\n"))).toEqual([
+      "2:8 error PLAN_UNSUPPORTED tasks.a calls a function, and names a pool of sessions.",
+    ]);
+    expect(shown(await diagnosticsOf("tasks:\n  a: { call: fetch, limits: { memory: 1GiB } }\n"))).toEqual([
+      "2:21 error PLAN_UNSUPPORTED tasks.a has limits, and a function cannot be held to them.",
+    ]);
+  });
+
   test("say of a plan with a wrong head what is wrong with its tasks too", async () => {
     const text = "nmae: x\nresources: { a: -1 }\ntasks:\n  a: { run: 1 }\n";
     expect((await diagnosticsOf(text)).map(({ code, line }) => `${line} ${code}`)).toEqual([

@@ -5,9 +5,9 @@ import { minutes, seconds } from "../domain/time.ts";
 import { EDITABLE, readEdit } from "./edit.ts";
 
 const spec = task("a", { pool: "agents", retry: { attempts: 3 }, timeout: { soft: seconds(5), hard: minutes(9) } });
-const refused = (text: string): string => {
+const refused = (text: string, of = spec): string => {
   try {
-    return `not refused: ${JSON.stringify(readEdit(text, spec))}`;
+    return `not refused: ${JSON.stringify(readEdit(text, of))}`;
   } catch (error) {
     if (error instanceof UserError) return `${error.code}: ${error.message}`;
     throw error;
@@ -31,6 +31,14 @@ describe("what is changed about a task", () => {
     const agents = { ...spec, run: { prompt: "Do it." } };
     expect(readEdit('{"prompt":"Do it well."}', agents)).toEqual({ run: { prompt: "Do it well." } });
     expect(refused('{"prompt":"Do it well."}')).toMatch(/^CANNOT_EDIT: Task a runs a command/);
+  });
+
+  test("is not the function that a task calls, nor what that takes", () => {
+    const calls = { ...spec, run: { call: "fetch" } };
+    expect(readEdit('{"priority":"high"}', calls)).toEqual({ priority: "high" });
+    for (const change of ['{"run":"true"}', '{"prompt":"Do it."}', '{"requires":[]}']) {
+      expect(refused(change, calls)).toMatch(/^CANNOT_EDIT: Task a calls a function/);
+    }
   });
 
   test("keeps what is not named of a try or a time-out", () => {

@@ -38,6 +38,12 @@ export function readEdit(text: string, spec: TaskSpec): Partial<TaskSpec> {
     throw new UserError("CANNOT_EDIT", said.join(" "), { hint: `What can be changed: ${EDITABLE.join(", ")}.` });
   }
   const { prompt, ...named } = read;
+  if ("call" in spec.run && (prompt !== undefined || named.run !== undefined || named.requires !== undefined)) {
+    throw new UserError(
+      "CANNOT_EDIT",
+      `Task ${spec.id} calls a function: what it does and requires stays as the program says`,
+    );
+  }
   if (prompt !== undefined && !("prompt" in spec.run && named.run === undefined)) {
     throw new UserError("CANNOT_EDIT", `Task ${spec.id} runs a command, and has no prompt`);
   }

@@ -1,6 +1,6 @@
 /** One task for each combination of a matrix's values. */
 import { isId, type TaskId, taskId } from "../domain/ids.ts";
-import type { Command, EnvValue, TaskSpec } from "../domain/spec.ts";
+import type { Command, EnvValue, TaskSpec, Work } from "../domain/spec.ts";
 import { type ProblemCode, type Problems, shorten } from "../std/problems.ts";
 import { didYouMean, type Schema } from "../std/schema.ts";
 import { directory, path } from "./scalars.ts";
@@ -71,7 +71,7 @@ class Combination {
     return {
       ...spec,
       id,
-      run: "prompt" in spec.run ? { prompt: this.#text(spec.run.prompt, "prompt") } : this.#command(spec.run, "run"),
+      run: this.#work(spec.run),
       env: this.#env(spec.env),
       reads: this.#paths(spec.reads, "reads"),
       writes: this.#paths(spec.writes, "writes"),
@@ -90,6 +90,11 @@ class Combination {
       if (value === undefined) this.#reportUnknown(mention, name, field);
       return value ?? mention;
     });
+  }
+
+  #work(work: Work): Work {
+    if ("call" in work) return work;
+    return "prompt" in work ? { prompt: this.#text(work.prompt, "prompt") } : this.#command(work, "run");
   }
 
   #command(command: Command, field: string): Command {

@@ -1,6 +1,14 @@
 /** From what a plan says to what the scheduler knows: defaults filled in, matrices expanded, one spec per task in plan order. */
 import { isId, type TaskId, taskId } from "../domain/ids.ts";
-import { LOCAL_POOL, type RetryPolicy, SPEC_DEFAULTS, type TaskSpec, type TimeoutPolicy } from "../domain/spec.ts";
+import {
+  functionCapability,
+  LOCAL_POOL,
+  type RetryPolicy,
+  SPEC_DEFAULTS,
+  type TaskSpec,
+  type TimeoutPolicy,
+  type Work,
+} from "../domain/spec.ts";
 import { formatDuration } from "../domain/time.ts";
 import { type PathPart, Problems, shorten } from "../std/problems.ts";
 import { isMap, mismatch } from "../std/schema.ts";
@@ -151,6 +159,12 @@ function baseOf(defaults: DefaultsInput, problems: Problems): Base {
   return base;
 }
 
+/** What it calls is a requirement like any other: only a scheduler that has the function may take it. */
+function requiresOf({ requires, call }: TaskInput, base: Base): TaskSpec["requires"] {
+  const own = requires ?? base.requires;
+  return call === undefined ? own : [...own, functionCapability(call)];
+}
+
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** One literal and a few assignments, not spreads: this runs once for each of a million tasks. */
@@ -162,7 +176,7 @@ function specOf(id: TaskId, input: TaskInput, base: Base, problems: Problems): T
     after: input.after ?? SPEC_DEFAULTS.after,
     onFailure: input.onFailure ?? base.onFailure,
     priority: input.priority ?? base.priority,
-    requires: input.requires ?? base.requires,
+    requires: requiresOf(input, base),
     resources: merged(base.resources, input.resources),
     reads: input.reads ?? base.reads,
     writes: input.writes ?? base.writes,
@@ -199,37 +213,48 @@ function specOf(id: TaskId, input: TaskInput, base: Base, problems: Problems): T
   return spec;
 }
 
-/** Only the executor of this machine can hold a process to a limit: a default does not reach the tasks of a pool, and their own is refused. */
-function memoryLimitOf({ pool }: TaskSpec, { limits }: TaskInput, base: Base, problems: Problems): number | undefined {
-  if (pool === undefined) return limits?.memory ?? base.memoryLimit;
+/** Only processes of this machine can be held to a limit: a default does not reach functions and the tasks of a pool, and their own is refused. */
+function memoryLimitOf(
+  { pool, run }: TaskSpec,
+  { limits }: TaskInput,
+  base: Base,
+  problems: Problems,
+): number | undefined {
+  const isCall = "call" in run;
+  if (pool === undefined && !isCall) return limits?.memory ?? base.memoryLimit;
   if (limits?.memory === undefined) return undefined;
-  const message = `${problems.where()} has limits, and sessions of the pool "${pool}" cannot be held to them.`;
-  problems.enter("limits");
-  problems.report("unsupported", message, { at: "key", hint: "Take `limits` out, or `pool`." });
-  problems.leave();
+  const who = isCall ? "a function" : `sessions of the pool "${pool}"`;
+  const hint = `Take \`limits\` out, or \`${isCall ? "call" : "pool"}\`.`;
+  refuse("limits", `${problems.where()} has limits, and ${who} cannot be held to them.`, hint, problems);
   return undefined;
 }
 
-/** The command, or the words for an agent: one of them, and words only where an agent may come for them. */
-function workOf({ run, prompt, pool }: TaskInput, base: Base, problems: Problems): TaskSpec["run"] {
-  if (prompt === undefined) {
-    if (run === undefined)
-      problems.report("missing", `${problems.where()} lacks "run".`, { at: "key", hint: SAY_WHAT });
-    return run ?? { shell: "" };
+/** The command, the words for an agent, or the function: one of them, and each only where there is a worker that does it. */
+function workOf({ run, prompt, call, pool }: TaskInput, base: Base, problems: Problems): Work {
+  const ways = Object.entries({ run, prompt, call }).filter(([, given]) => given !== undefined);
+  if (ways.length === 0) problems.report("missing", `${problems.where()} lacks "run".`, { at: "key", hint: SAY_WHAT });
+  if (ways.length > 1) {
+    const both = ways.map(([field]) => `"${field}"`).join(" and ");
+    problems.report("value", `${problems.where()} has both ${both}.`, { hint: "Keep one of them." });
   }
-  if (run !== undefined) {
-    problems.report("value", `${problems.where()} has both "run" and "prompt".`, { hint: "Keep one of them." });
+  const isLocal = (pool ?? base.pool ?? LOCAL_POOL) === LOCAL_POOL;
+  if (prompt !== undefined && isLocal) {
+    refuse("prompt", `${problems.where()} is for an agent, and no pool of agents is named.`, NAME_POOL, problems);
   }
-  if ((pool ?? base.pool ?? LOCAL_POOL) === LOCAL_POOL) {
-    problems.enter("prompt");
-    problems.report("unsupported", `${problems.where()} is for an agent, and no pool of agents is named.`, {
-      at: "key",
-      hint: 'Name the pool whose sessions take it: "pool: claude".',
-    });
-    problems.leave();
+  if (call !== undefined && !isLocal) {
+    refuse("call", `${problems.where()} calls a function, and names a pool of sessions.`, NO_POOL, problems);
   }
-  return { prompt };
+  if (prompt !== undefined) return { prompt };
+  return call === undefined ? (run ?? { shell: "" }) : { call };
 }
+
+function refuse(field: string, message: string, hint: string, problems: Problems): void {
+  problems.enter(field);
+  problems.report("unsupported", message, { at: "key", hint });
+  problems.leave();
+}
+const NAME_POOL = 'Name the pool whose sessions take it: "pool: claude".';
+const NO_POOL = "Leave the pool out: the program that has the function does it.";
 const SAY_WHAT = `Add "run": ${taskShape.fields.run.expects}.`;
 
 /** What an agent makes of a task is weather, where a command's failing is a result: it is tried again unless the plan says how often. */

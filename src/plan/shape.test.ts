@@ -94,10 +94,10 @@ describe("the JSON Schema of a plan", () => {
 
   test("is the same language as the reader's: what `defaults` may not hold is not in it", () => {
     const fields = Object.keys(defaultsShape.fields);
-    for (const own of ["id", "run", "prompt", "needs", "after", "matrix", "idempotencyKey"])
+    for (const own of ["id", "run", "prompt", "call", "needs", "after", "matrix", "idempotencyKey"])
       expect(fields).not.toContain(own);
     expect(Object.keys(taskShape.fields).sort()).toEqual(
-      [...fields, "run", "prompt", "needs", "after", "matrix", "idempotencyKey"].sort(),
+      [...fields, "run", "prompt", "call", "needs", "after", "matrix", "idempotencyKey"].sort(),
     );
   });
 });

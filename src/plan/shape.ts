@@ -166,6 +166,11 @@ const OWN = {
     .where((raw) => raw.trim() !== "", "words for an agent")
     .describe("In place of a command: what an agent is asked to do. For tasks of a pool.")
     .optional(),
+  call: name
+    .describe(
+      "In place of a command: a function of the program that runs the plan, by its name (see docs/guides/library.md).",
+    )
+    .optional(),
   idempotencyKey: line(200)
     .describe(
       "Done once over all runs of the state directory: later tasks with the same key take the result of the first.",
@@ -202,9 +207,9 @@ function asTask(value: unknown): string | undefined {
   return `Put "run" before it: { run: ${words} }.`;
 }
 
-/** A task has a command, or words for an agent. */
+/** A task has a command, words for an agent, or a function to call. */
 function doesOneThing(json: JsonSchema): JsonSchema {
-  return { ...json, anyOf: [{ required: ["run"] }, { required: ["prompt"] }] };
+  return { ...json, anyOf: [{ required: ["run"] }, { required: ["prompt"] }, { required: ["call"] }] };
 }
 
 /** Read one by one elsewhere, so that a million tasks are never held twice. */

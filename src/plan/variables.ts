@@ -1,6 +1,6 @@
 /** Warns of variables that tasks name and do not get: a task has only the variables of the scheduler's environment that are passed to it. */
 import type { TaskNo } from "../domain/graph.ts";
-import type { Command, TaskSpec } from "../domain/spec.ts";
+import type { TaskSpec, Work } from "../domain/spec.ts";
 import type { Findings } from "./diagnostics.ts";
 import { namesTaken } from "./shell-names.ts";
 import type { Subject } from "./validate.ts";
@@ -61,8 +61,8 @@ const SHELL = /^(?:.*\/)?(?:ba|da|a|z|k)?sh$/;
 const SCRIPT_FOLLOWS = /^-[a-km-z]*c$/;
 
 /** The script that a shell reads. Nothing for a program that is started without a shell. */
-function scriptOf(command: TaskSpec["run"] | Command | undefined): string | undefined {
-  if (command === undefined || "prompt" in command) return undefined;
+function scriptOf(command: Work | undefined): string | undefined {
+  if (command === undefined || "prompt" in command || "call" in command) return undefined;
   if ("shell" in command) return command.shell;
   const [program, option, script] = command.argv;
   return SHELL.test(program) && SCRIPT_FOLLOWS.test(option ?? "") ? script : undefined;

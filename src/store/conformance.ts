@@ -316,7 +316,7 @@ export function storeConformance(name: string, open: OpenStore): void {
       const epoch = await acquired(store);
       const scribe = new Scribe();
       const run = scribe.submit([task("a", { idempotencyKey: "k" })]);
-      const outcome = takenFrom({ run: runId("r"), task: taskId("a") }, "it is there");
+      const outcome = takenFrom({ run: runId("r"), task: taskId("a") }, { summary: "it is there" });
       await store.commit(scribe.write(run, 0, { kind: "succeeded", outcome }).journal.take(epoch));
       expect((await store.load(FIRST))?.tasks).toMatchObject([{ state: "succeeded", attempt: 0, detail: { outcome } }]);
       expect([await store.doneWith(["k"]), await store.check()]).toEqual([[], []]);

@@ -26,6 +26,8 @@ export interface Owner {
   /** What it schedules with, so that other processes can explain its choices. */
   readonly workers: number;
   readonly capacity: Amounts;
+  /** What its workers can do beside what all can; nothing when absent. */
+  readonly capabilities?: readonly string[];
   /** How full its queue may be before fewer tasks run at once; without it the queue is never too full. */
   readonly pressure?: { readonly depth: number; readonly thresholds: readonly [number, number, number] };
 }
@@ -95,6 +97,7 @@ export interface DoneKey {
   readonly key: string;
   readonly by: TaskRef;
   readonly summary?: string;
+  readonly result?: unknown;
 }
 /** The key of a request and what it led to: a run, or one claim of one of its tasks. */
 export interface Remembered {

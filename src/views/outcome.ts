@@ -17,6 +17,7 @@ export function outcomeJson(outcome: Outcome): OutcomeReply {
         kind,
         message,
         ...(outcome.summary !== undefined && { summary: outcome.summary }),
+        ...(outcome.result !== undefined && { result: outcome.result }),
         ...(outcome.takenFrom !== undefined && { taken_from: outcome.takenFrom }),
         ...used,
       };

@@ -1,9 +1,11 @@
 /** What the engine knows, in the words of the API. */
 import { directoryOf } from "../../domain/run.ts";
+import type { Work } from "../../domain/spec.ts";
 import { type Held, isWorking } from "../../domain/task.ts";
 import { type Instant, later } from "../../domain/time.ts";
 import type { Granted } from "../../engine/desk.ts";
 import type { Heard } from "../../engine/session-reports.ts";
+import { invariant } from "../../std/invariant.ts";
 import type { Grant, LeaseReply, Settled } from "../../wire/answers.ts";
 
 export const isoOf = (at: Instant): string => new Date(at).toISOString();
@@ -15,12 +17,16 @@ function plainEnv(env: Readonly<Record<string, unknown>>): Readonly<Record<strin
   return plain;
 }
 
+/** A session is never given a function to call: it is not where the function is. */
+function workReply(work: Work): Pick<Grant, "prompt" | "command"> {
+  invariant(!("call" in work), "what a session is given is a command or a prompt");
+  if ("prompt" in work) return work;
+  return { command: "shell" in work ? work.shell : work.argv };
+}
+
 export function grantReply({ run, task, fence, token, deadline, ttl }: Granted): Grant {
   const { spec } = task;
-  const work =
-    "prompt" in spec.run
-      ? { prompt: spec.run.prompt }
-      : { command: "shell" in spec.run ? spec.run.shell : spec.run.argv };
+  const work = workReply(spec.run);
   return {
     run: run.manifest.id,
     task: spec.id,

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { freshDir } from "../../../test/rig/cli.ts";
+import { ManualClock } from "../../../test/rig/clock.ts";
 import { runId, taskId } from "../../domain/ids.ts";
-import { millis } from "../../domain/time.ts";
+import type { Outcome } from "../../domain/outcome.ts";
+import { millis, seconds } from "../../domain/time.ts";
 import { place, told } from "../conformance.ts";
 import type { Attempt } from "../executor.ts";
 import { SAYING_MAX } from "../sayings.ts";
@@ -46,6 +48,59 @@ test("a function hears that it should stop, and what it says afterwards does not
   handle.stop({ kind: "shutdown" }, millis(0));
   expect(await handle.outcome).toMatchObject({ kind: "timeout", limit: "soft" });
   expect(heard).toEqual(["timeout"]);
+});
+
+describe("a function that is asked to end", () => {
+  const REASON = { kind: "cancelled", asked: { by: "mo" } } as const;
+  /** A function that ends when the test says so. */
+  function running() {
+    const clock = new ManualClock();
+    const work = Promise.withResolvers<Outcome>();
+    const executor = openInlineExecutor(() => work.promise, { clock, grace: seconds(2) });
+    const handle = executor.start(ATTEMPT, quiet);
+    const ended: Outcome[] = [];
+    void handle.outcome.then((outcome) => ended.push(outcome));
+    return { clock, work, executor, handle, ended };
+  }
+
+  test("has its grace, and its attempt has ended for the reason when it does", async () => {
+    const { clock, work, handle, ended } = running();
+    handle.stop(REASON, seconds(5));
+    await clock.advance(4_999);
+    expect(ended).toEqual([]);
+    work.resolve(success);
+    await clock.settle();
+    expect(ended).toEqual([{ kind: "cancelled", durationMs: 4_999 }]);
+    expect(clock.waiting).toEqual([]);
+  });
+
+  test("is left alone when its grace is over, which can be made shorter and not longer", async () => {
+    const { clock, handle, ended } = running();
+    handle.stop(REASON, seconds(5));
+    handle.stop({ kind: "shutdown" }, seconds(600));
+    handle.stop({ kind: "shutdown" }, seconds(3));
+    await clock.advance(3_000);
+    expect(ended).toEqual([{ kind: "cancelled", durationMs: 3_000 }]);
+  });
+
+  test("ends for the hard limit where it outlives the soft one", async () => {
+    const { clock, handle, ended } = running();
+    handle.stop({ kind: "timeout", limit: "soft" }, seconds(5));
+    handle.stop({ kind: "timeout", limit: "hard" }, millis(0));
+    await clock.settle();
+    expect(ended).toMatchObject([{ kind: "timeout", limit: "hard" }]);
+  });
+
+  test("is asked to when the executor is disposed of, which waits for it; nothing is begun afterwards", async () => {
+    const { clock, executor, handle, ended } = running();
+    const disposed = executor[Symbol.asyncDispose]();
+    await clock.settle();
+    expect(ended).toEqual([]);
+    await clock.advance(2_000);
+    await disposed;
+    expect(await handle.outcome).toMatchObject({ kind: "shutdown" });
+    expect(await executor.start({ ...ATTEMPT, fence: 2 }, quiet).outcome).toMatchObject({ kind: "shutdown" });
+  });
 });
 
 test("a function can say that it has started and that it is alive", async () => {

@@ -166,7 +166,7 @@ class ProcessExecutor implements Executor {
   }
 
   #begin(live: LiveAttempt, { work: command, log, priority }: Attempt, own: Environment): void {
-    invariant(!("prompt" in command), `${live.key} is a command`);
+    invariant("shell" in command || "argv" in command, `${live.key} is a command`);
     const env = { ...own, ...attemptMarks(live.key, this.#register.stateId) };
     const { directory, cwd } = live.facts;
     const failure = explainStart(argvOf(command), cwd, { ...this.#base, ...env });

@@ -190,7 +190,7 @@ describe("a checker notices", () => {
       expect.stringContaining("release-7f3a2c/a has succeeded with the same key"),
     ]);
     expect(broken(plan(keyed).start("a", "local/1").start("b", "local/2"))[0]).toContain("at work with the same key");
-    const outcome = takenFrom({ run: runId("release-7f3a2c"), task: taskId("a") }, undefined);
+    const outcome = takenFrom({ run: runId("release-7f3a2c"), task: taskId("a") });
     const taken = { kind: "succeeded", outcome } as const;
     expect(broken(plan(keyed).start("a").succeed("a").of("b", taken))).toEqual([]);
     expect(broken(plan(keyed).of("b", taken))[0]).toContain("it takes the result of a, which has not done it");

@@ -3,7 +3,7 @@ import { type FAILURE_KINDS, TIMEOUT_LIMITS } from "../../domain/outcome.ts";
 import { type Infer, integer, nullable, oneOf } from "../../std/schema.ts";
 import { type Fields, object } from "../../std/schema-maps.ts";
 import { tagged } from "../../std/schema-tagged.ts";
-import { count, words } from "./words.ts";
+import { anything, count, words } from "./words.ts";
 
 const ended = {
   message: words().describe("What happened, in a phrase."),
@@ -16,6 +16,7 @@ const KINDS = {
   success: {
     ...ended,
     summary: words().optional().describe("What its worker says came of it."),
+    result: anything().optional().describe("What it gives back for the tasks that need it."),
     taken_from: object({ run: words(), task: words() })
       .describe("The task with the same idempotency key that did the work.")
       .optional(),
