@@ -1,4 +1,4 @@
-/** How attempts end, as the ledger tells it. */
+/** How attempts end, by the events of the ledger. */
 import type { TaskEvent } from "../domain/event.ts";
 import { unreachable } from "../std/invariant.ts";
 
@@ -15,7 +15,7 @@ export const ATTEMPT_ENDS = [
 /** How an attempt ended for the task; `running` when it has not. */
 export type AttemptEnd = (typeof ATTEMPT_ENDS)[number];
 
-/** What the event makes of the attempt that is out, if it ends it. */
+/** How the event ends the running attempt, if it does. */
 export function endOf({ kind }: TaskEvent): AttemptEnd | undefined {
   switch (kind) {
     case "succeeded":

@@ -16,7 +16,7 @@ describe("what a run's length hung on", () => {
     expect(pathOf(story)).toEqual(["b", "c"]);
   });
 
-  test("goes through whoever made room, when a task had to wait although its needs were met", () => {
+  test("goes through the task that made room, when a task had to wait although its needs were met", () => {
     const story = new Story({ fetch: {}, build: { needs: ["fetch"] }, docs: { needs: ["fetch"] } });
     story
       .start("fetch")
@@ -54,7 +54,7 @@ describe("what a run's length hung on", () => {
     expect(pathOf(story)).toEqual(ids);
   });
 
-  test("goes through the one that had the worker, when two end at once", () => {
+  test("goes through the task that had the worker, when two end at once", () => {
     const story = new Story({ a: {}, b: {}, c: {}, d: {} });
     story.start("a", "local/1").start("b", "local/2").pass(1).succeed("a").succeed("b");
     story.start("c", "local/2").start("d", "local/1").pass(1).succeed("c").pass(1).succeed("d");
@@ -89,7 +89,7 @@ describe("the work of a run", () => {
     const since = later(story.now, seconds(-10));
     story.succeed("b");
     expect(Course.of(story.run, story.events, since).workMs).toBe(10_000);
-    // A command that took it up saw only the end of what it took over.
+    // A command that took the run up saw only the end of an attempt from before.
     expect(Course.of(story.run, story.events.slice(-1), since).workMs).toBe(10_000);
   });
 });

@@ -1,4 +1,4 @@
-/** The course a run took, from its events: what its attempts took, and whose end let each task go. */
+/** The course of a run, from its events: how long its attempts took, and which end let each task start. */
 import { type Event, isTaskEvent, type TaskEvent } from "../domain/event.ts";
 import { type TaskNo, taskNo } from "../domain/graph.ts";
 import type { TaskId, WorkerId } from "../domain/ids.ts";
@@ -9,30 +9,30 @@ import { endOf } from "./attempt-end.ts";
 /** One link of the chain that decided when a run ended. */
 export interface Link {
   readonly task: TaskId;
-  /** What all its attempts took. */
+  /** The sum of its attempts. */
   readonly durationMs: Millis;
 }
 
 type Claimed = Extract<TaskEvent, { readonly kind: "claimed" }>;
 
-/** A few numbers for each task, and nothing for each attempt: a run may have a million. */
+/** A few numbers for each task, and none for each attempt: a run may have a million tasks. */
 export class Course {
   readonly #run: Run;
   readonly #since: Instant;
   readonly #work: Float64Array;
   /** When its last attempt ended; 0 before that. */
   readonly #endedAt: Float64Array;
-  /** Whose end let the task be claimed, counted from 1; 0 where nobody's did. */
+  /** The task whose end let this one be claimed, counted from 1; 0 where none did. */
   readonly #before: Int32Array;
   readonly #held = new Map<TaskNo, Claimed>();
-  /** Those that ended in the turn that is being told, by worker: what they leave free is given out in the same one. */
+  /** The tasks that ended in the turn that is being read, by worker: their workers are given out in the same turn. */
   readonly #freed = new Map<WorkerId, TaskNo>();
   readonly #ended = new Set<TaskNo>();
   #lastEnded: TaskNo | undefined;
   #turn = 0;
   #last: TaskNo | undefined;
 
-  /** Of what was done before `since`, nothing counts. */
+  /** Work from before `since` does not count. */
   constructor(run: Run, since: Instant = run.manifest.submittedAt) {
     this.#run = run;
     this.#since = since;
@@ -51,12 +51,12 @@ export class Course {
     return this.#since;
   }
 
-  /** What all attempts took, those that failed too: one after the other it would have been as long. */
+  /** The sum of all attempts, failed ones included: one after the other they would have taken this long. */
   get workMs(): Millis {
     return millis(this.#work.reduce((sum, each) => sum + each, 0));
   }
 
-  /** Events are told in order. Those of other runs are passed over. */
+  /** Events come in order. Events of other runs are skipped. */
   add(event: Event): void {
     if (event.run !== this.#run.no || !isTaskEvent(event)) return;
     if (event.at !== this.#turn) {
@@ -68,7 +68,7 @@ export class Course {
     else this.#end(event);
   }
 
-  /** The chain that decided when the run ended, the first link first: from what ended last, back to whose end let each one go. */
+  /** The chain that decided when the run ended, the first link first: from the task that ended last, back to the end that let each task start. */
   path(): readonly Link[] {
     const path = new Map<TaskNo, Link>();
     for (let no = this.#last; no !== undefined && !path.has(no); no = this.#beforeOf(no)) {
@@ -78,14 +78,14 @@ export class Course {
     return [...path.values()].reverse();
   }
 
-  /** A second attempt waits for its back-off, which is its own matter. */
+  /** A second attempt waits for its back-off, and not for another task. */
   #claim(event: Claimed): void {
     const { task, attempt } = event;
     this.#held.set(task, event);
     if (attempt === 1) this.#before[task] = this.#whoLet(event) + 1;
   }
 
-  /** A need first, then whoever had the worker; else whoever made room at all. */
+  /** A need that ended in this turn; else the task that freed the worker; else the task that ended last. */
   #whoLet({ task, worker }: Claimed): number {
     if (this.#lastEnded === undefined || this.#ended.size === 0) return -1;
     let need: TaskNo | undefined;
@@ -98,7 +98,7 @@ export class Course {
   #end(event: TaskEvent): void {
     const { task, at } = event;
     const held = this.#held.get(task);
-    // What was claimed before anything was told here has at least its outcome; without either nobody had it.
+    // A claim from before the first event here has at least an outcome; without either no worker held the task.
     const wholeMs = ("outcome" in event ? event.outcome?.durationMs : undefined) ?? (held && at - held.at);
     if (wholeMs === undefined || endOf(event) === undefined) return;
     if (held !== undefined) this.#freed.set(held.worker, task);

@@ -1,4 +1,4 @@
-/** Whatever anybody put into a name, a message or a log: no view lets it act on a terminal, a picture or a page. */
+/** Names, messages and logs with hostile text: no view lets it act on a terminal, a picture or a page. */
 import { describe, expect, test } from "vitest";
 import { Story } from "../../test/rig/story.ts";
 import { Dispatcher } from "../decide/dispatcher.ts";
@@ -32,7 +32,7 @@ const controls = (from: number, to: number): string =>
 const TERMINAL = `${controls(0, 0x20)}${controls(0x7f, 0xa0)}\u001b]52;c;eA==\u0007\u001b]8;;http://evil\u001b\\\u202e\u2066\u2028\ud800`;
 const MARKUP = `"'><script>alert(1)</script><img src=x onerror=alert(1)>]]><!--&amp;`;
 
-/** A run in which everything that can be named is named `evil`. */
+/** A run in which everything with a name is named `evil`. */
 function storyOf(evil: string): Story {
   const id = (name: string): string => `${name}${evil}`;
   const asked = { by: evil, why: evil };
@@ -78,7 +78,7 @@ function storyOf(evil: string): Story {
     .pass(5);
 }
 
-/** Everything that is ever written to a terminal about it. */
+/** Everything about it that is ever written to a terminal. */
 function everyText(evil: string, columns: number, theme: Theme): string[] {
   const story = storyOf(evil);
   const { run, now, events } = story;
@@ -118,7 +118,7 @@ function everyText(evil: string, columns: number, theme: Theme): string[] {
   ];
 }
 
-/** What a daemon answers, shown. */
+/** The answers of a daemon, as text. */
 function daemonTexts(evil: string, columns: number, theme: Theme): string[] {
   const now = instant(1_000);
   const of = { run: evil, task: evil, deadline: evil };
@@ -163,7 +163,7 @@ function everyLine(evil: string, theme: Theme): string[] {
   ];
 }
 
-/** Nothing that a terminal acts on. */
+/** Text without anything that a terminal acts on. */
 const HARMLESS = /^[^\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$/u;
 const OUR_COLOURS = new RegExp(`${String.fromCharCode(0x1b)}\\[(?:0|1|2|31|32|33|36)m`, "g");
 

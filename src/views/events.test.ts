@@ -79,7 +79,7 @@ test("for people every event is one line", () => {
        23  12:00:08  poor                  cancelled, asked by ada: enough
        24  12:00:08  lost                  claimed by local/1 (attempt 1, waited 8s)
        25  12:00:08  lost                  started
-       26  12:00:08  lost                  lost: the scheduler that ran it on local/1 died, and nobody took it over
+       26  12:00:08  lost                  lost: the scheduler that ran it on local/1 died, and no scheduler took it over
        27  12:00:08  release               waits for a person, with 1 task left
        28  12:00:08  release               taken up again
        29  12:00:08  release               to be cancelled, asked by ada

@@ -23,7 +23,7 @@ import { outcomeJson } from "./outcome.ts";
 import { askedJson, askedWords, systemDetail, systemWords } from "./system-events.ts";
 import { waitJson, waitPhrase } from "./wait.ts";
 
-/** One object, ready to be a line of JSON. Ids instead of numbers, times as text, and never anything of a token. */
+/** One object, ready to be a line of JSON. Ids instead of numbers, times as text, and never any part of a token. */
 export function eventJson(event: Event, run: Run | undefined): EventReply {
   const { seq, at } = event;
   const called = callerOf(event);
@@ -38,7 +38,7 @@ export function eventJson(event: Event, run: Run | undefined): EventReply {
   return { ...place, task: taskOf(run, task).spec.id, version, attempt, ...taskDetail(event, run), ...by };
 }
 
-/** Who called, where the event follows from a call. */
+/** The caller, where the event follows from a call. */
 const callerOf = (event: Event): string | undefined =>
   isFromCall(event.kind) ? (event as { readonly by?: string }).by : undefined;
 
@@ -48,7 +48,7 @@ type WithoutPlace<E> = E extends unknown ? Omit<E, "seq" | "at" | "run" | "task"
 function runDetail(event: RunEvent, run: Run): Detail<RunEvent["kind"]> {
   const { kind } = event;
   switch (kind) {
-    // A ledger read back has neither manifest nor tasks in it; the run has both.
+    // An event that was read back has neither manifest nor tasks; the run has both.
     case "run_submitted":
       return { kind, name: run.manifest.name, tasks: run.tasks.length };
     case "run_reopened":
@@ -256,11 +256,11 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
     case "offer_ended":
       return { text: `no longer kept for ${event.session} (${event.why})` };
     case "starving":
-      return { text: `nobody came for it (${event.count})`, tone: "quiet" };
+      return { text: `no session came for it (${event.count})`, tone: "quiet" };
     case "spawn_asked":
       return { text: `a worker for pool ${event.pool} was asked for` };
     case "starved":
-      return { text: `starves: nobody came for it in ${formatDuration(event.waitedMs)}`, tone: "warn" };
+      return { text: `starves: no session came for it in ${formatDuration(event.waitedMs)}`, tone: "warn" };
     case "edited":
       return { text: `changed (${Object.keys(event.changes).join(", ")}), ${askedWords(event.asked)}` };
     case "noted":
@@ -270,11 +270,11 @@ export function eventWords(event: RunEvent | TaskEvent, run: Run): { readonly te
   }
 }
 
-/** A process of this machine is renewed for by its scheduler alone, so it is lost with that; a session speaks for itself. */
+/** Only its scheduler renews the lease of a process of this machine, so the two are lost together; a session renews its own. */
 function lossWords({ outcome, worker }: Extract<TaskEvent, { readonly kind: "expired" }>): string {
   if (outcome !== undefined) return describeOutcome(outcome);
   return isLocalWorker(worker)
-    ? `lost: the scheduler that ran it on ${worker} died, and nobody took it over`
+    ? `lost: the scheduler that ran it on ${worker} died, and no scheduler took it over`
     : `lost: ${worker} let its lease run out`;
 }
 

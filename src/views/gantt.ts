@@ -1,4 +1,4 @@
-/** Where each attempt stands in a picture: rows by worker, bars by time, with what is too small to be seen drawn together. */
+/** Where each attempt is drawn: rows by worker, bars by time, and bars that would be too small joined. */
 import type { Instant } from "../domain/time.ts";
 import type { AttemptEnd } from "./attempt-end.ts";
 import { beginOf, type Timeline, type TimelineAttempt } from "./timeline.ts";
@@ -11,7 +11,7 @@ export interface Bar {
   /** The worst end among them. */
   readonly end: AttemptEnd;
   readonly critical: boolean;
-  /** The first of them; the only one unless `count` is more. */
+  /** The first attempt of the bar; the only one unless `count` is more. */
   readonly attempt: TimelineAttempt;
   readonly count: number;
 }
@@ -19,7 +19,7 @@ export interface Lane {
   readonly worker: string;
   readonly firstRow: number;
   readonly rows: number;
-  /** The share of the time in which it worked. */
+  /** The share of the time in which the worker worked. */
   readonly use: number;
 }
 export interface Gantt {
@@ -28,10 +28,10 @@ export interface Gantt {
   readonly rows: number;
 }
 
-/** Narrower than this and a bar is joined with its neighbours. */
+/** A bar that is narrower than this is joined with its neighbours. */
 const BAR_WIDTH_MIN = 1.5;
 
-/** Worst first: what a bar of several shows. */
+/** Worst first: the end that a bar of several attempts shows. */
 const SEVERITY: readonly AttemptEnd[] = [
   "failed",
   "parked",

@@ -68,7 +68,7 @@ describe("for a person", () => {
 });
 
 describe("for a shell", () => {
-  /** What a shell that evals it sees. */
+  /** The variables in a shell that evals the script. */
   const seen = (view: GrantView, script: string): string =>
     execFileSync("/bin/sh", ["-c", `eval "$LINES_TO_EVAL"\n${script}`], {
       encoding: "utf8",

@@ -1,4 +1,4 @@
-/** A task that was just claimed: what to do, until when, and how to report. For people, and for the shells of scripts. */
+/** A task that was just claimed: what to do, until when, and how to report. For people, and for shell scripts. */
 
 import type { Instant } from "../domain/time.ts";
 import { formatDuration, millis } from "../domain/time.ts";
@@ -9,7 +9,7 @@ import { type CommandWriter, commandLines, plainCommand, shellWord } from "./nex
 import { neutralize, neutralizeLines } from "./text.ts";
 import { momentOf } from "./workers.ts";
 
-/** What it proves itself with is for the reports, and not shown. */
+/** The token is only for reports, and not shown. */
 export type GrantView = Omit<Grant, "token" | "ttl_ms" | "labels">;
 
 export function grantText(
@@ -31,7 +31,7 @@ export function grantText(
       [command(["release", task]), "hand it back undone"],
     ]),
   ];
-  // What is to be done is never cut.
+  // The instructions are never cut.
   return paintSections(sections, theme, Number.POSITIVE_INFINITY);
 }
 
@@ -73,8 +73,8 @@ export const previousText = ({ attempt, worker, ended, why, note }: PreviousAtte
 };
 
 /**
- * Lines that a shell can `eval`. Everything is set each time, so that nothing of an earlier task is left; the token is not among
- * it, because what stands in the environment is seen by whatever the script starts.
+ * Lines that a shell can `eval`. Every variable is set each time, so that no value of an earlier task is left. The token is not among
+ * them, because every program that the script starts sees the environment.
  */
 export function grantEnv(grant: GrantView, session: string): string {
   const { run, task, attempt, fence, deadline, title, prompt, command, directory, env, previous } = grant;
@@ -99,5 +99,5 @@ export function grantEnv(grant: GrantView, session: string): string {
     .join("");
 }
 
-/** In single quotes nothing means anything to a shell; a null byte cannot be in a variable at all. */
+/** In single quotes no character is special to a shell; a null byte cannot be in a variable at all. */
 const quoted = (text: string): string => `'${text.replaceAll("\0", "").replaceAll("'", "'\\''")}'`;

@@ -4,7 +4,7 @@
  */
 import { displayWidth, neutralize, toAscii, truncate } from "./text.ts";
 
-/** Few, and each with one meaning. */
+/** Few tones, and each with one meaning. */
 export const TONES = ["strong", "quiet", "good", "bad", "busy", "warn"] as const;
 export type Tone = (typeof TONES)[number];
 
@@ -61,7 +61,7 @@ export function paint(line: Line, theme: Theme, columns = Number.POSITIVE_INFINI
 export const paintAll = (lines: readonly Line[], theme: Theme, columns?: number): string[] =>
   lines.map((line) => paint(line, theme, columns));
 
-/** Sections with an empty line between them; those without a line are left out. */
+/** Sections with an empty line between them; sections without a line are left out. */
 export function paintSections(sections: readonly (readonly Line[])[], theme: Theme, columns: number): string[] {
   const filled = sections.filter((section) => section.length > 0);
   const lines = filled.flatMap((section, at) => (at === 0 ? section : [[], ...section]));
@@ -77,7 +77,7 @@ function paintSpan(span: Span, { color, unicode }: Theme, isLast: boolean): stri
     : `\u001b[${SGR[span.tone]}m${trimmed}\u001b[0m`;
 }
 
-/** The line in at most `columns`, ending in an ellipsis when something had to go. */
+/** The line in at most `columns`, ending in an ellipsis when it was cut. */
 function cut(line: Line, columns: number): Line {
   if (!Number.isFinite(columns) || line.some(isWhole) || lineWidth(line) <= columns) return line;
   const kept: Span[] = [];
@@ -85,7 +85,7 @@ function cut(line: Line, columns: number): Line {
   for (const span of line) {
     const text = neutralize(textOf(span));
     const width = displayWidth(text);
-    // Something follows, or this is too wide: either way the ellipsis stands here.
+    // More text follows, or this is too wide: either way the ellipsis stands here.
     const short = width < left ? text : truncate(`${text} `, left);
     kept.push(typeof span === "string" ? short : toned(span.tone, short));
     if (width >= left) break;
@@ -96,7 +96,7 @@ function cut(line: Line, columns: number): Line {
 
 export interface Column {
   readonly align?: "left" | "right";
-  /** May be made narrower than its content when the room is short, down to this many columns. */
+  /** The column may be made narrower than its content when there is too little room, down to this width. */
   readonly shrinkTo?: number;
 }
 
@@ -107,7 +107,7 @@ export interface TableOptions {
   readonly gap?: number;
 }
 
-/** Rows of cells as aligned lines. Columns in which nothing stands take no room. */
+/** Rows of cells as aligned lines. Empty columns take no room. */
 export function table(
   rows: readonly (readonly Line[])[],
   { columns, width, indent = 2, gap = 2 }: TableOptions,
@@ -126,7 +126,7 @@ export function table(
   });
 }
 
-/** Takes from the widest column that may be narrower, until all fit or none can give more. */
+/** Takes from the widest column that may be narrower, until all fit or none can get narrower. */
 function shrink(natural: readonly number[], columns: readonly Column[], room: number): readonly number[] {
   const sizes = [...natural];
   let excess = sizes.reduce((sum, size) => sum + size, 0) - room;

@@ -157,7 +157,7 @@ test("in a pipe every event that matters is one line", () => {
     12:00:06 ● train started
     12:00:06 ‖ train parked (attention)
     12:00:06 ● old started
-    12:00:06 ↻ old lost: the scheduler that ran it on local/1 died, and nobody took it over
+    12:00:06 ↻ old lost: the scheduler that ran it on local/1 died, and no scheduler took it over
     12:00:06 ● old started
     12:00:08 ✔ old 2s
     12:00:08 ⊘ train cancelled, asked by ada

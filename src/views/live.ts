@@ -1,4 +1,4 @@
-/** A run while it goes on: a picture of the terminal's own size that can be drawn again and again, and lines for a pipe. */
+/** A running run: a picture of the size of the terminal that can be drawn again and again, and lines for a pipe. */
 
 import type { Forecast } from "../domain/estimate.ts";
 import { type Event, isSystemEvent, isTaskEvent, type TaskEvent } from "../domain/event.ts";
@@ -35,12 +35,12 @@ export interface LiveInput {
   /** When this command took the run up. */
   readonly since: Instant;
   readonly forecast?: Forecast;
-  /** Asked about the few tasks that are shown, and no others. */
+  /** Called for the few tasks that are shown, and no others. */
   readonly waitOf: (task: Task) => Wait | undefined;
   readonly lastLineOf: (task: Task) => string | undefined;
-  /** What has happened of late, oldest first; the last few ends among it are shown. */
+  /** Recent events, oldest first; the view shows the last few ends among them. */
   readonly recent: readonly Event[];
-  /** Set once somebody has asked for the end: the header says so. */
+  /** Set once a person has asked for the end: the header says so. */
   readonly stopping?: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface LiveModel {
   readonly total: number;
   /** Longest first. */
   readonly running: readonly LiveTask[];
-  /** The few that a person may want to know of: those that wait for one, then those that could go, then the rest. */
+  /** The few that a person may want to know of: first tasks that wait for a person, then tasks that could go, then the rest. */
   readonly waiting: readonly LiveWait[];
   readonly ended: readonly Line[];
 }
@@ -117,7 +117,7 @@ function liveTask(task: Task, { since, state, stopping }: Held, { lastLineOf }: 
   };
 }
 
-/** Those that only a person can move come first, and those that wait for others last. */
+/** Tasks that only a person can move come first, and tasks that wait for others last. */
 const SHOWN: readonly { readonly state: TaskState; readonly is?: (task: Task) => boolean }[] = [
   { state: "parked" },
   { state: "blocked", is: awaitsApproval },
@@ -172,8 +172,8 @@ function headerOf(model: LiveModel, columns: number): Line[] {
 }
 
 /**
- * The end can be no nearer than the longest chain that remains, nor than all remaining work shared out among the workers.
- * The larger of the two is shown, with which it is: more workers help against the one and not against the other.
+ * The end can be no nearer than the longest remaining chain, nor than all remaining work shared out among the workers.
+ * The view shows the larger of the two and says which it is: more workers shorten only the second.
  */
 function leftWords({ forecast }: LiveModel): Span[] {
   if (forecast === undefined || forecast.remainingMs < 1_000) return [];
@@ -207,7 +207,7 @@ const waitingLines = ({ waiting, now }: LiveModel, columns: number): Line[] =>
     { columns: [{ shrinkTo: 12 }, { shrinkTo: 10 }], width: columns, indent: 0 },
   );
 
-/** For output that is not a terminal: `12:03:11 ✔ build (attempt 2) 3.1s`. Nothing for events that tell a reader nothing. */
+/** For output that is not a terminal: `12:03:11 ✔ build (attempt 2) 3.1s`. Nothing for events that do not matter to a reader. */
 export function plainLine(event: Event, run: Run, theme: Theme): string | undefined {
   const line = eventSign(event, run);
   return line && paint([quiet(timeOfDay(event.at, theme.timeZone)), " ", ...line], theme);
@@ -216,7 +216,7 @@ export function plainLine(event: Event, run: Run, theme: Theme): string | undefi
 /** The same without the time: a sign, the task, and what happened. */
 export const eventSign = (event: Event, run: Run): Line | undefined => endLine(event, run) ?? otherLine(event, run);
 
-/** An attempt or a task that came to an end. */
+/** The end of an attempt or a task. */
 function endLine(event: Event, run: Run): Line | undefined {
   if (!isTaskEvent(event)) return undefined;
   const name = attemptName(event, run);

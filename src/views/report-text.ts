@@ -1,4 +1,4 @@
-/** The end of a run on a terminal: failures first, the verdict last, because that is where the eye is. */
+/** The end of a run on a terminal: failures first, the verdict last, because the reader looks at the last line. */
 import type { Blocker } from "../domain/explanation.ts";
 import { describeOutcome } from "../domain/outcome.ts";
 import { formatDuration } from "../domain/time.ts";
@@ -12,7 +12,7 @@ import { lastShown } from "./text.ts";
 import { names, waitPhrase } from "./wait.ts";
 
 const BLOCKERS_MAX = 10;
-/** Under this, speed-ups and critical paths are noise. */
+/** In shorter runs, speed-ups and critical paths are noise. */
 const WORTH_MEASURING_MS = 100;
 
 export interface ReportOptions {
@@ -57,7 +57,7 @@ function failureLines({ task, title, attempt, again, outcome, tail, log, skipped
   return lines;
 }
 
-/** Each root with those that wait behind it, by name: the others move when these do. */
+/** Each root with the tasks that wait behind it, by name: these move when the root does. */
 export function blockerLines({ blockers, now }: Pick<Report, "blockers" | "now">, columns: number): Line[] {
   if (blockers.length === 0) return [];
   const behind = Map.groupBy(
@@ -120,7 +120,7 @@ function verdictLines(report: Report, columns: number): Line[] {
   ];
 }
 
-/** A long chain by its ends. */
+/** A long chain, shortened to both its ends. */
 export const chain = (tasks: readonly string[]): string =>
   tasks.length <= 5
     ? tasks.join(" → ")

@@ -1,4 +1,4 @@
-/** How a run came out: the last thing a person reads of it, and the one line a program does. */
+/** How a run ended: the last text that a person reads about it, and the last line for a program. */
 
 import type { Blocker } from "../domain/explanation.ts";
 import type { RunId, TaskId } from "../domain/ids.ts";
@@ -14,11 +14,11 @@ import type { Counts } from "./sign.ts";
 import { skippedBy } from "./skipped.ts";
 
 export interface ReportInput extends SummaryInput {
-  /** From the same moment on as the summary. */
+  /** Begins at the same moment as the summary. */
   readonly course: Course;
-  /** Somebody else schedules it, and goes on with it as soon as that is possible. */
+  /** Another process schedules the run, and continues it as soon as that is possible. */
   readonly served?: boolean;
-  /** It is not the run that commands mean when none is named. */
+  /** The run is not the newest one, which commands use when no run is named. */
   readonly older?: boolean;
   /** The last lines a failed task printed. */
   readonly tailOf: (task: TaskId, attempt: number) => readonly string[];
@@ -50,13 +50,13 @@ export interface Report {
   readonly carried: number;
   readonly attempts: number;
   readonly durationMs: Millis;
-  /** Whoever schedules it goes on by itself. */
+  /** The process that schedules the run continues it by itself. */
   readonly served: boolean;
-  /** It is the run that commands mean when none is named. */
+  /** The run is the newest one, which commands use when no run is named. */
   readonly newest: boolean;
   /** The run had begun before; durations, work and path are from when it was taken up again. */
   readonly resumed: boolean;
-  /** What all attempts took, one after the other. */
+  /** The sum of all attempts. */
   readonly workMs: Millis;
   readonly slowest: readonly { readonly task: TaskId; readonly durationMs: Millis }[];
   /** The chain that decided when the run ended; empty while it can go on. */
@@ -70,14 +70,14 @@ export interface FailedReport extends Titled {
   readonly again: boolean;
   readonly outcome: Outcome;
   readonly tail: readonly string[];
-  /** Absent where there is none. */
+  /** Absent where the task has no log. */
   readonly log?: string;
   /** The tasks that were skipped because of it. */
   readonly skipped: readonly TaskId[];
 }
 
 const SLOWEST_MAX = 3;
-/** Tails are read for this many only; the others can be asked for. */
+/** The last lines are read for this many failures only; the other logs can be asked for. */
 export const FAILURES_MAX = 5;
 
 export function reportOf(input: ReportInput): Report {
@@ -114,7 +114,7 @@ function outcomeOf({ status }: Run, interrupted: boolean): ReportOutcome {
   return status.state === "stalled" && !interrupted ? status.outcome : "interrupted";
 }
 
-/** Claims, not failures: every try counts. */
+/** Claims, not failures: every attempt counts. */
 const attemptsOf = ({ tasks }: Run): number => tasks.reduce((sum, { attempt }) => sum + attempt, 0);
 
 const sinceOf = ({ run, since }: SummaryInput): Instant => since ?? run.manifest.submittedAt;
@@ -153,7 +153,7 @@ function failuresOf({ run, tailOf, logOf }: ReportInput): readonly FailedReport[
   });
 }
 
-/** The last line of `rota run --json`. To a program an interrupted run is a cancelled one: the exit code tells them apart. */
+/** The last line of `rota run --json`. For a program an interrupted run is a cancelled one: the exit code tells them apart. */
 export function summaryJson(input: SummaryInput): SummaryReply {
   const { run, interrupted = false, blockers } = input;
   const { succeeded, failed, skipped, cancelled, parked } = run.counts;
@@ -168,7 +168,7 @@ export function summaryJson(input: SummaryInput): SummaryReply {
   };
 }
 
-/** `on`: the task at the far end of what this one waits for. */
+/** `on`: the task at the far end of the chain that this one waits for. */
 const blockerJson = ({ task, state, wait, root }: Blocker) => ({
   task,
   state,

@@ -24,7 +24,7 @@ export interface RunsInput {
   readonly now: Instant;
 }
 
-/** Older ones are left to `--json`. */
+/** Older runs are shown only with `--json`. */
 const RUNS_MAX = 10;
 
 /** Newest first. */
@@ -51,7 +51,7 @@ export function runsText(
   return paintAll(more > 0 ? [...lines, [quiet(`  and ${grouped(more)} older`)]] : lines, theme, columns);
 }
 
-/** For programs: all of them, oldest first. */
+/** For programs: all runs, oldest first. */
 export const runsJson = ({ runs, owned }: RunsInput): AllRunsReply => ({
   runs: runs.map(({ manifest, tasks, status, cancelling }) => ({
     run: manifest.id,

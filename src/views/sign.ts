@@ -18,7 +18,7 @@ export const RETRY_SIGN = toned("warn", "↻");
 
 export type Counts = Readonly<Record<TaskState, number>>;
 
-/** How the counts of a run are said: states that mean the same to a reader under one word, none that is empty. */
+/** The words for the counts of a run: states that mean the same to a reader share a word, and empty ones are left out. */
 const WORDS: readonly { readonly word: string; readonly states: readonly TaskState[]; readonly tone?: Tone }[] = [
   { word: "done", states: ["succeeded"], tone: "good" },
   { word: "failed", states: ["failed"], tone: "bad" },
@@ -41,7 +41,7 @@ export function countsLine(counts: Counts): Line {
   }).slice(1);
 }
 
-/** What a bar is made of, in the order it is drawn. Each has a shape of its own, so that colour is not needed to read it. */
+/** The parts of a bar, in the order in which they are drawn. Each has a shape of its own, so that the bar can be read without colour. */
 const STRETCHES: readonly { readonly sign: string; readonly states: readonly TaskState[]; readonly tone: Tone }[] = [
   { sign: "━", states: ["succeeded"], tone: "good" },
   { sign: "╳", states: ["failed"], tone: "bad" },
@@ -50,7 +50,7 @@ const STRETCHES: readonly { readonly sign: string; readonly states: readonly Tas
   { sign: "─", states: ["blocked", "ready", "parked"], tone: "quiet" },
 ];
 
-/** A bar of exactly `width` columns. Whatever there is at all gets at least one column. */
+/** A bar of exactly `width` columns. Every count above zero gets at least one column. */
 export function progressBar(counts: Counts, width: number): Line {
   const amounts = STRETCHES.map(({ states }) => states.reduce((sum, state) => sum + counts[state], 0));
   const sizes = shareOut(amounts, width);
@@ -60,7 +60,7 @@ export function progressBar(counts: Counts, width: number): Line {
   });
 }
 
-/** Whole columns in proportion to the amounts, by largest remainder, at least one for each that is not nothing. */
+/** Whole columns in proportion to the amounts, by largest remainder, at least one for each amount above zero. */
 function shareOut(amounts: readonly number[], width: number): readonly number[] {
   const total = amounts.reduce((sum, amount) => sum + amount, 0);
   if (total === 0) return amounts.map((_, at) => (at === amounts.length - 1 ? width : 0));

@@ -1,4 +1,4 @@
-/** A simulation in a terminal: how long, how close to the best that can be, what decides it, what stays unused, and what if. */
+/** A simulation in a terminal: how long, how close to the best possible, what decides it, what stays unused, and what if. */
 import type { LowerBound, ResourceUse } from "../domain/schedule.ts";
 import { formatDuration, instant, type Millis } from "../domain/time.ts";
 import { type Line, paintSections, quiet, type Span, strong, type Theme, table, toned } from "./line.ts";
@@ -16,7 +16,7 @@ import {
 import { timelineChart } from "./timeline-text.ts";
 import { amount, names, waitPhrase } from "./wait.ts";
 
-/** More tasks than this are drawn by worker, each with its use. */
+/** With more tasks than this the chart shows workers, each with its use. */
 const TASKS_MAX = 60;
 
 interface Room {
@@ -74,7 +74,7 @@ export function boundPhrase({ because }: LowerBound): string {
   }
 }
 
-/** How far the schedule is from what cannot be beaten. */
+/** How far the schedule is from the lower bound. */
 export function closeness(makespan: Millis, { ms }: LowerBound): string {
   const over = changeOf(makespan, ms) ?? 0;
   if (makespan === ms) return "reached: nothing can be faster";
@@ -126,7 +126,7 @@ const useRow = (name: string, use: number, detail: string): Line[] => [
   [quiet(detail)],
 ];
 
-/** Something that is used shows, and only what is used up is full. */
+/** Any use shows at least one column, and only full use shows all of them. */
 function barOf(use: number): Line {
   const filled =
     use === 0 || use === 1 ? use * BAR_WIDTH : Math.min(BAR_WIDTH - 1, Math.max(1, Math.round(use * BAR_WIDTH)));
@@ -161,7 +161,7 @@ const variantRow = (name: string, { makespan, bound, use }: Figures, change: num
     ? [[name], [toned("warn", "never")]]
     : [[name], [formatDuration(makespan)], [changeSpan(change)], [formatDuration(bound.ms)], [percent(use, 1)]];
 
-/** What stands in the way of what cannot be finished, in a few words. */
+/** What blocks the tasks that cannot be finished, in a few words. */
 export function stuckPhrase(stalled: VariantReport["stalled"]): string {
   const roots = stalled.filter(({ wait }) => wait.reason !== "needs");
   const [first] = roots;

@@ -9,7 +9,7 @@ import { timelineSvg } from "./timeline-svg.ts";
 
 const PLAIN = { color: false, unicode: true };
 
-/** As many tasks as there are numbers, one second each, shared out over the workers in turn. */
+/** A report with this many tasks, one second each, shared out over the workers in turn. */
 function report(tasks: number, workers: number, rest: Partial<SimulationReport> = {}): SimulationReport {
   const schedule = Array.from({ length: tasks }, (_, at) => {
     const start = Math.floor(at / workers) * 1_000;

@@ -1,4 +1,4 @@
-/** What a simulation found, for people and programs: one model, and the same as JSON or as a timeline to be drawn. */
+/** The result of a simulation, for people and programs: one model, also as JSON or as a timeline to be drawn. */
 
 import type { Blocker } from "../domain/explanation.ts";
 import { runId, type TaskId } from "../domain/ids.ts";
@@ -9,15 +9,15 @@ import { plural } from "./moment.ts";
 import type { Timeline } from "./timeline.ts";
 import { waitPhrase } from "./wait.ts";
 
-/** What there is to say of one site. */
+/** The figures of one site. */
 interface Figures {
   readonly nodes: number;
   /** Absent when the plan cannot be finished. */
   readonly makespan?: Millis;
   readonly bound?: LowerBound;
-  /** The share of the workers' time that is worked, from 0 to 1. */
+  /** The share of the workers' time in which they work, from 0 to 1. */
   readonly use: number;
-  /** What can never start, and why. */
+  /** Tasks that can never start, and why. */
   readonly stalled: readonly Blocker[];
 }
 
@@ -32,7 +32,7 @@ export interface SimulationReport extends Figures {
   readonly resources: readonly ResourceUse[];
   /** All durations together. */
   readonly work: Millis;
-  /** How many durations come from where. */
+  /** How many durations come from each source. */
   readonly sources: Readonly<Record<DurationSource, number>>;
   /** Tasks that last longer than their time-out, which stops nothing here. */
   readonly overTime: readonly TaskId[];
@@ -42,9 +42,9 @@ export interface SimulationReport extends Figures {
 export const DURATION_SOURCES = ["actual", "estimate", "history", "unknown"] as const;
 export type DurationSource = (typeof DURATION_SOURCES)[number];
 
-/** The same plan with something else to work with. */
+/** The same plan with other workers or resources. */
 export interface VariantReport extends Figures {
-  /** As it was typed: `workers=8`. */
+  /** As the user typed it: `workers=8`. */
   readonly whatIf: string;
 }
 
@@ -55,7 +55,7 @@ export function crewPhrase({ workers }: Pick<SimulationReport, "workers">): stri
   return sessions === 0 ? local : `${local} and ${plural(sessions, "session")}`;
 }
 
-/** How much longer `makespan` is than `than`, in percent; nothing when that cannot be said. */
+/** How much longer `makespan` is than `than`, in percent; nothing when one of them is not known. */
 export const changeOf = (makespan: Millis | undefined, than: Millis | undefined): number | undefined =>
   makespan === undefined || than === undefined || than === 0 ? undefined : (makespan / than - 1) * 100;
 
@@ -99,7 +99,7 @@ const share = (use: number): number | null => rounded(use, 10_000);
 const rounded = (value: number | undefined, parts: number): number | null =>
   value === undefined ? null : Math.round(value * parts) / parts;
 
-/** As if it had been run: what draws runs draws this. */
+/** The simulation as a timeline: the code that draws runs draws this. */
 export function timelineOfSimulation({ name, tasks, schedule, criticalPath, workers }: SimulationReport): Timeline {
   const critical = new Set(criticalPath);
   return {

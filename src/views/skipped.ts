@@ -1,9 +1,9 @@
-/** Which tasks were skipped because of which: however far the news had to travel, it began with one task. */
+/** Which tasks were skipped because of which: however long the chain is, it began with one task. */
 import type { TaskId } from "../domain/ids.ts";
 import { type Run, taskOf } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 
-/** The skipped tasks under the one that did not succeed, in the order of the plan. */
+/** The skipped tasks for each task that did not succeed, in the order of the plan. */
 export function skippedBy(run: Run): ReadonlyMap<Task, readonly TaskId[]> {
   const found = new Map<Task, TaskId[]>();
   if (run.counts.skipped === 0) return found;
@@ -18,7 +18,7 @@ export function skippedBy(run: Run): ReadonlyMap<Task, readonly TaskId[]> {
   return found;
 }
 
-/** `known` is filled along the way, so that all of them together cost one walk. */
+/** `known` is filled along the way, so that all calls together cost one walk. */
 function rootOf(run: Run, task: Task, known: Map<Task, Task>): Task {
   const trail: Task[] = [];
   let at = task;

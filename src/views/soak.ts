@@ -12,7 +12,7 @@ interface Spread {
   readonly max: number;
 }
 
-/** As much of a report as is shown. */
+/** The part of a report that is shown. */
 export interface SoakShown {
   readonly campaign: {
     readonly firstSeed: number;
@@ -31,7 +31,7 @@ export interface SoakShown {
   readonly deadlocks: number;
   readonly doubled: number;
   readonly failures: readonly { readonly seed: number; readonly law: string; readonly command: string }[];
-  /** A real daemon that was killed again and again, where that was asked for. */
+  /** The trial with a real daemon that was killed again and again, where that was asked for. */
   readonly real?: {
     readonly kills: number;
     readonly runs: number;
@@ -42,7 +42,7 @@ export interface SoakShown {
   };
 }
 
-/** Nothing was wrong, on virtual time or for real. */
+/** No law was broken, neither in the simulation nor by the real daemon. */
 export const isWhole = ({ failures, real }: SoakShown): boolean =>
   failures.length === 0 && (real === undefined || (real.isDrained && real.broken.length === 0));
 

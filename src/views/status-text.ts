@@ -28,7 +28,7 @@ import { amount, waitPhrase, waitTitle } from "./wait.ts";
 import { wishLines } from "./wishes.ts";
 import { pauseLines } from "./workers.ts";
 
-/** Longer lists are cut, and say by how much. */
+/** Longer lists are cut, and say how many entries are left out. */
 const RUNNING_MAX = 16;
 const FAILED_MAX = 8;
 const TAKEN_MAX = 5;
@@ -161,7 +161,7 @@ function failedSection({ failed }: StatusView, columns: number): Line[] {
   return [[strong("Failed")], ...lines, ...moreLine(failed.length - rows.length)];
 }
 
-/** What was not done again. */
+/** Tasks that were not done again, since their key was done. */
 function takenSection({ taken }: StatusView, columns: number): Line[] {
   if (taken.length === 0) return [];
   const rows = taken
@@ -201,7 +201,7 @@ function endedSection({ ended, taken }: StatusView, columns: number): Line[] {
 
 const moreLine = (count: number): Line[] => (count > 0 ? [[quiet(`    and ${grouped(count)} more`)]] : []);
 
-/** What is taken and what stands in line for it. */
+/** What is in use, and what waits for it. */
 function roomSection({ queue, resources, sessions, endedAt }: StatusView, columns: number): Line[] {
   if (endedAt !== undefined) return [];
   const rows: Line[][] = [];
@@ -259,7 +259,7 @@ function nextSection(view: StatusView, command: CommandWriter): Line[] {
   return commandLines(next);
 }
 
-/** How what is on hold is named to be let go. */
+/** The words that name a pause for `rota resume`. */
 function resumeWords({ of, pool = "", run = "", task = "" }: PauseReply): readonly string[] {
   if (of === "scheduler") return [];
   if (of === "pool") return ["--pool", pool];

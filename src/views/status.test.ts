@@ -72,11 +72,11 @@ describe("status", () => {
     `);
   });
 
-  test("says how to go on with a run that nobody schedules", () => {
+  test("says how to go on with a run without a scheduler", () => {
     const story = new Story({ a: {}, b: { needs: ["a"] } }, { file: "/home/ada/my plans/a.yaml" });
-    const nobody = new Dispatcher({ workers: [], capacity: {}, capabilities: [] });
-    nobody.admit(story.run);
-    const view = statusFor(story.pass(90), { waitOf: waitsOf(nobody, story.run, story.now), resources: [] });
+    const workerless = new Dispatcher({ workers: [], capacity: {}, capabilities: [] });
+    workerless.admit(story.run);
+    const view = statusFor(story.pass(90), { waitOf: waitsOf(workerless, story.run, story.now), resources: [] });
     expect(show(statusText(view, { columns: 80 }, PLAIN))).toMatchInlineSnapshot(`
       "
       ‖ release  interrupted · begun 1m30s ago  release-7f3a2c

@@ -20,24 +20,24 @@ import { skippedBy } from "./skipped.ts";
 import { waitJson } from "./wait.ts";
 import { wishJson } from "./wishes.ts";
 
-/** What the view cannot see by itself. */
+/** What the view cannot derive from the run. */
 export interface StatusInput {
   readonly run: Run;
   readonly now: Instant;
-  /** Who schedules the run at the moment, if anybody does. */
+  /** The process that schedules the run at the moment, if there is one. */
   readonly owner?: StatusOwner;
-  /** Why a task waits, for those that do. */
+  /** Why a task waits, for tasks that do. */
   readonly waitOf: (task: Task) => Wait | undefined;
-  /** What there is and what is free of it. */
+  /** The resources, and how much of each is free. */
   readonly resources: readonly { readonly name: string; readonly capacity: number; readonly free: number }[];
   readonly logOf: (task: TaskId, attempt: number) => string;
-  /** Everything that is on hold, whatever it is. */
+  /** Every pause, of whatever scope. */
   readonly pauses?: readonly Pause[];
-  /** What was asked for and waits for a scheduler. */
+  /** Requests that wait for a scheduler. */
   readonly wishes?: readonly KeptWish[];
-  /** Who comes by itself for work of a pool. */
+  /** The sessions of all pools. */
   readonly sessions?: readonly SessionRow[];
-  /** Whether it is the run that commands mean when none is named. */
+  /** Whether the run is the newest one, which commands use when no run is named. */
   readonly newest: boolean;
 }
 export type SessionRow = StatusReply["sessions"][number];
@@ -56,7 +56,7 @@ export interface StatusView {
   readonly counts: Counts;
   readonly total: number;
   readonly running: readonly RunningTask[];
-  /** In the order of `WAIT_REASONS`, none that is empty. */
+  /** In the order of `WAIT_REASONS`, without empty groups. */
   readonly waiting: readonly WaitingGroup[];
   readonly failed: readonly FailedTask[];
   /** Tasks that took the result of another with the same idempotency key. */
@@ -66,7 +66,7 @@ export interface StatusView {
   /** Ready tasks by priority. */
   readonly queue: Readonly<Record<Priority, number>>;
   readonly resources: StatusReply["resources"];
-  /** What is on hold and holds something of this run back. */
+  /** The pauses that hold back a task of this run. */
   readonly paused: readonly PauseReply[];
   readonly wishes: readonly KeptWish[];
   readonly sessions: readonly SessionRow[];
@@ -86,7 +86,7 @@ export interface RunningTask extends Titled {
 }
 export interface WaitingGroup {
   readonly reason: WaitReason;
-  /** Oldest first; those that do not know since when come last, in the order of the plan. */
+  /** Oldest first; tasks without a known beginning of their wait come last, in the order of the plan. */
   readonly tasks: readonly WaitingTask[];
 }
 export interface WaitingTask extends Titled {
@@ -113,7 +113,7 @@ export interface FailedTask extends Titled {
   readonly again: boolean;
   readonly outcome: Outcome;
   readonly reason: FailReason;
-  /** Absent where there is none. */
+  /** Absent where the task has no log. */
   readonly log?: string;
   /** How many tasks were skipped because of it, near or far. */
   readonly skipped: number;
@@ -177,7 +177,7 @@ function endedOf({ tasks }: Run): readonly EndedTask[] {
   return ended.sort((a, b) => a.at - b.at);
 }
 
-/** The pause in the words of commands, if it reaches anything of the run. */
+/** The pause in the words of commands, if it reaches a task of the run. */
 function pausedHere(run: Run, { scope, asked, at }: Pause): PauseReply | undefined {
   const record = { ...asked, at: iso(at) };
   const here = { run: run.manifest.id };
@@ -235,7 +235,7 @@ function groupWaiting({ run, waitOf }: StatusInput): readonly WaitingGroup[] {
 
 const sortTime = ({ since }: WaitingTask): Instant => since ?? instant(Number.MAX_SAFE_INTEGER);
 
-/** For programs: everything, uncut. */
+/** For programs: everything, without cuts. */
 export function statusJson(view: StatusView): StatusReply {
   const { now } = view;
   const aged = (since: Instant) => ({ since: iso(since), age_ms: now - since });

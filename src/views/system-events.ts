@@ -1,4 +1,4 @@
-/** What happens to the scheduler as a whole, for readers: sessions that come and go, and what people put on hold. */
+/** Events of the scheduler as a whole, for readers: sessions that come and go, and what people put on hold. */
 import type { SystemEvent } from "../domain/event.ts";
 import type { PauseScope } from "../domain/pause.ts";
 import { type Run, taskOf } from "../domain/run.ts";
@@ -15,7 +15,7 @@ export const askedWords = ({ by, why }: Asked): string => `asked by ${by}${why =
 type SystemDetail = WithoutPlace<Extract<EventReply, { readonly kind: SystemEvent["kind"] }>>;
 type WithoutPlace<E> = E extends unknown ? Omit<E, "seq" | "at" | "run"> : never;
 
-/** `run` is the run that a pause is about, where it is about one. */
+/** `run` is the run that a pause is about, if it is about one. */
 export function systemDetail(event: SystemEvent, run: Run | undefined): SystemDetail {
   switch (event.kind) {
     case "session_joined": {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { always } from "../../test/rig/property.ts";
 import { displayWidth, lastShown, neutralize, neutralizeLines, toAscii, truncate, wrapWords } from "./text.ts";
 
-/** What a terminal could act on: controls of both sets, halves of characters, bidirectional overrides, line separators. */
+/** Characters that a terminal could act on: controls of both sets, half characters, bidirectional overrides, line separators. */
 const CONTROLS = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
 const ESC = "\u001b";
 

@@ -1,15 +1,15 @@
-/** Text that others wrote, made fit for a terminal: nothing in it can move a cursor, and its width is known in columns. */
+/** Text of other people and programs, made fit for a terminal: nothing in it can move a cursor, and its width is known in columns. */
 
-/** Cannot act on a terminal and mean what they say: the fast way for nearly all text. */
+/** Text that no terminal acts on: the fast path for nearly all text. */
 const PLAIN = /^[\x20-\x7e]*$/;
 /**
- * Controls of both sets, halves of characters, and what cannot be seen but changes the order of what can: bidirectional
- * marks, separators of lines, joiners of words, fillers, and the tag characters in which a text can hide another from a person but not
+ * Controls of both sets, half characters, and invisible characters that change the order or meaning of the visible ones: bidirectional
+ * marks, line separators, word joiners, fillers, and the tag characters with which a text can be hidden from a person but not
  * from a model. Joiners inside emoji stay.
  */
 const HARMFUL =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
-/** Colours and cursor movements that programs write into their logs; without them the text reads as it was meant. */
+/** Colours and cursor movements that programs write into their logs; the text is readable without them. */
 const STYLING = new RegExp(`${String.fromCharCode(0x1b)}\\[[0-?]*[ -/]*[@-~]`, "g");
 
 /** One line in which every control character stands as text: `\x1b`, `\r`, `\u202e`. A tab is two spaces, and the end of a line is one. */
@@ -30,8 +30,8 @@ export const visible = (text: string): string =>
   text.replaceAll("\r\n", "\n").replace(HARMFUL, (char) => (char === "\n" || char === "\t" ? char : spellOut(char)));
 
 /**
- * What a program's line looks like to its reader: without its colours, and only what a progress bar showed last. A carriage return after
- * which nothing was written has overwritten nothing.
+ * A program's line as its reader sees it: without colours, and only the last state of a progress bar. A carriage return at the end of
+ * the text has overwritten nothing.
  */
 export function lastShown(line: string): string {
   const states = line.replace(/\n$/, "").replace(STYLING, "").split("\r");
@@ -49,8 +49,8 @@ function spellOut(char: string): string {
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
 
 /**
- * Western letters and our own signs: each is a grapheme by itself and one column wide. Nearly all that is not plain is this,
- * and it spares the segmenter, which takes 20 ms to make: more than everything else that `rota status` does.
+ * Western letters and our own signs: each is one grapheme and one column wide. Nearly all text that is not plain is of this kind,
+ * and then the segmenter is not needed, which takes 20 ms to make: more than everything else that `rota status` does.
  */
 const SIMPLE =
   /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2190-\u2193\u21bb\u2298\u23f8\u2500-\u25fc\u2714\u2716]*$/;
@@ -69,7 +69,7 @@ const WIDE =
 const EMOJI = /^\p{Emoji_Presentation}|\ufe0f/u;
 const INVISIBLE = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
-/** How many columns a terminal gives to neutralised text. */
+/** How many columns a terminal uses for neutralised text. */
 export function displayWidth(text: string): number {
   if (SIMPLE.test(text)) return text.length;
   let width = 0;
@@ -85,7 +85,7 @@ function graphemeWidth(grapheme: string): number {
 
 const ELLIPSIS = "…";
 
-/** At most `width` columns; what was cut shows as an ellipsis. Takes neutralised text. */
+/** At most `width` columns; an ellipsis marks a cut. Takes neutralised text. */
 export function truncate(text: string, width: number): string {
   if (text.length <= width && PLAIN.test(text)) return text;
   if (displayWidth(text) <= width) return text;
@@ -100,7 +100,7 @@ export function truncate(text: string, width: number): string {
   return kept + ELLIPSIS;
 }
 
-/** Lines of at most `width` columns, broken between words; the first may have less room. A longer word stands alone. */
+/** Lines of at most `width` columns, broken between words; the first may have less room. A word that is longer stands alone. */
 export function wrapWords(text: string, width: number, first = width): string[] {
   const lines = [""];
   let room = first;
@@ -118,7 +118,7 @@ export function wrapWords(text: string, width: number, first = width): string[] 
   return lines;
 }
 
-/** Our own signs and what stands for each where the terminal does not speak UTF-8: as wide, so that nothing moves. */
+/** Our own signs and their replacements where the terminal does not use UTF-8: of the same width, so that nothing moves. */
 const ASCII: Readonly<Record<string, string>> = {
   "✔": "+",
   "✖": "x",
@@ -148,8 +148,8 @@ const ASCII: Readonly<Record<string, string>> = {
 };
 
 /**
- * Only ASCII, and just as wide. In a terminal of another encoding the bytes of an accented letter may be control characters,
- * so what has no sign of its own becomes a question mark.
+ * The text in ASCII, with the same width. In a terminal of another encoding the bytes of an accented letter may be control characters,
+ * so a character without a replacement becomes a question mark.
  */
 export function toAscii(text: string): string {
   if (PLAIN.test(text)) return text;

@@ -1,11 +1,11 @@
-/** The timeline as a page of its own: the picture, and every attempt in a table. Nothing is loaded and nothing runs. */
+/** The timeline as a page of its own: the picture, and every attempt in a table. The page loads nothing and has no script. */
 import { formatDuration, type Instant, millis } from "../domain/time.ts";
 import { escapeMarkup } from "./markup.ts";
 import { grouped, iso } from "./moment.ts";
 import { beginOf, type Timeline, type TimelineAttempt } from "./timeline.ts";
 import { timelineSvg } from "./timeline-svg.ts";
 
-/** Longer tables are for programs, which have `--json`. */
+/** Longer tables are left to programs, which have `--json`. */
 const ROWS_MAX = 2_000;
 
 export const timelineHtml = (timeline: Timeline): string =>
@@ -15,11 +15,11 @@ export const timelineHtml = (timeline: Timeline): string =>
     foot: `Times count from ${escapeMarkup(iso(timeline.from))}.`,
   });
 
-/** What a page says beside its picture, as markup. */
+/** The parts of a page beside its picture, as markup. */
 export interface PageWords {
   /** Above the picture. */
   readonly head: string;
-  /** The command that has every attempt. */
+  /** The command that shows every attempt. */
   readonly all: string;
   /** Below the table. */
   readonly foot: string;

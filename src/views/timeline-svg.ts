@@ -1,4 +1,4 @@
-/** The timeline as a picture: a row for each worker, a bar for each attempt. Stands alone, light or dark, without a script. */
+/** The timeline as a picture: a row for each worker, a bar for each attempt. It needs no other file and no script, in light and dark. */
 import { formatDuration, millis } from "../domain/time.ts";
 import { ATTEMPT_ENDS, type AttemptEnd } from "./attempt-end.ts";
 import { type Mark, marks } from "./axis.ts";
@@ -13,7 +13,7 @@ const MARGIN = 24;
 const TOP = 92;
 const BOTTOM = 40;
 const USE_WIDTH = 48;
-/** Of the font the picture asks for, at the size of labels. */
+/** The width of a character in the font of the labels. */
 const CHAR_WIDTH = 6.8;
 
 /** `bare`: without a background of its own, to stand in a page. */
@@ -52,7 +52,7 @@ interface Place {
   readonly rowHeight: number;
 }
 
-/** Few rows are tall enough to be read, many still fit a screen. */
+/** A few rows are tall enough to be read, and many rows still fit a screen. */
 const rowHeightFor = (rows: number): number => (rows <= 16 ? 32 : rows <= 40 ? 22 : rows <= 120 ? 10 : 4);
 
 const END_WORDS: Readonly<Record<AttemptEnd, string>> = {
@@ -101,7 +101,7 @@ function axis({ from, to }: Timeline, { left, width, rowHeight }: Place, rows: n
     .join("");
 }
 
-/** Names only where there is room for them. */
+/** Only rows with enough room have a name. */
 function laneLabel({ worker, firstRow, rows, use }: Lane, { left, width, rowHeight }: Place): string {
   const y = TOP + (firstRow + rows / 2) * rowHeight;
   const line = `<line class="lane" x1="${px(left)}" y1="${px(TOP + firstRow * rowHeight)}" x2="${px(left + width)}" y2="${px(TOP + firstRow * rowHeight)}"/>`;
@@ -120,7 +120,7 @@ function barMarkup(bar: Bar, timeline: Timeline, { left, rowHeight }: Place): st
   const y = TOP + bar.row * rowHeight + gap;
   const width = Math.max(1, bar.width - (bar.width > 3 ? 1 : 0));
   const radius = Math.min(3, width / 2, height / 2);
-  // An outline would hide a narrow bar, so that gets a line below it instead.
+  // An outline would hide a narrow bar, so a narrow bar gets a line below it instead.
   const narrow = width < 8 || rowHeight < 20 || bar.count > 1;
   const outline = bar.critical && !narrow ? " critical" : "";
   const underline =
@@ -175,7 +175,7 @@ function criticalLine({ criticalPath }: Timeline, { bars }: Gantt, { left, rowHe
   return strokes.length === 0 ? "" : `<path class="path" d="${strokes.join("")}"/>`;
 }
 
-/** Every rule begins with `svg`, because inside a page a picture's rules are the page's. */
+/** Every rule begins with `svg`, because inside a page the rules of a picture apply to the whole page. */
 const STYLE = `
 svg{--ground:#fff;--ink:#1f2328;--quiet:#656d76;--grid:#e6eaef;--good:#2a8f4f;--bad:#cf222e;--warn:#b7791f;--busy:#1f6feb;--dull:#8c959f;--path:#8250df;--stripe:#0003}
 @media(prefers-color-scheme:dark){svg{--ground:#0d1117;--ink:#e6edf3;--quiet:#8d96a0;--grid:#21262d;--good:#238643;--bad:#da3633;--warn:#9e6a03;--busy:#1f6feb;--dull:#6e7681;--path:#c297ff;--stripe:#0d111766}}

@@ -20,7 +20,7 @@ import { beginOf, type Timeline, type TimelineAttempt } from "./timeline.ts";
 
 export interface TimelineTextOptions {
   readonly columns: number;
-  /** More tasks than this are shown by worker. */
+  /** With more tasks than this the chart shows workers. */
   readonly tasksMax?: number;
 }
 
@@ -36,7 +36,7 @@ export function timelineText(timeline: Timeline, options: TimelineTextOptions, t
   return paintAll([header, [], ...timelineChart(timeline, options), [], ...footerOf(timeline)], theme, columns);
 }
 
-/** The bars alone, for a view with words of its own. There must be an attempt. */
+/** Only the bars, for a view with words of its own. There must be an attempt. */
 export function timelineChart(timeline: Timeline, { columns, tasksMax = TASKS_MAX }: TimelineTextOptions): Line[] {
   const rows = rowsOf(timeline);
   if (rows.length <= tasksMax) return taskChart(timeline, rows, columns);
@@ -72,7 +72,7 @@ function rowsOf({ attempts }: Timeline): readonly Row[] {
 
 const NOTABLE_MAX = 15;
 
-/** What took longest, of the critical path when there is one; in the order it ran. */
+/** The tasks that took longest, of the critical path when there is one; in the order in which they ran. */
 function notable({ criticalPath, to }: Timeline, rows: readonly Row[]): readonly Row[] {
   const eligible = criticalPath.length > 0 ? rows.filter(({ critical }) => critical) : rows;
   const longest = [...eligible].sort((a, b) => busy(b.attempts, to) - busy(a.attempts, to)).slice(0, NOTABLE_MAX);
@@ -106,7 +106,7 @@ function taskChart(timeline: Timeline, rows: readonly Row[], columns: number): L
   return [...lines, axisLine(scale, 2 + 1 + 1 + nameWidth + 1)];
 }
 
-/** There may be more names than a call can have arguments. */
+/** A loop, because there may be more names than a call can have arguments. */
 const widest = (names: readonly Line[]): number => names.reduce((most, name) => Math.max(most, lineWidth(name)), 0);
 
 function nameOf({ task, title, critical }: Row): Line {
@@ -134,7 +134,7 @@ function signOf({ attempts }: Row): Span {
   return toned(tone, sign);
 }
 
-/** Time to columns. */
+/** Turns time into columns. */
 interface Scale {
   readonly span: Millis;
   readonly width: number;
@@ -150,7 +150,7 @@ function scaleOf({ from, to }: Timeline, width: number): Scale {
   };
 }
 
-/** Every attempt gets at least one column, unless a later one stands there already. */
+/** Every attempt gets at least one column, unless a later attempt stands there already. */
 function barOf(attempts: readonly TimelineAttempt[], scale: Scale): Line {
   const line: Span[] = [];
   let at = 0;

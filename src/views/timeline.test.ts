@@ -42,7 +42,7 @@ function release(): Story {
 }
 const timelineFor = (story: Story): Timeline => timelineOf(story.run, story.events, story.now);
 
-/** As many tasks as there are numbers, on four workers, each a hundredth of a second long. */
+/** A timeline of this many tasks on four workers, each a hundredth of a second long. */
 function crowd(size: number): Timeline {
   const ids = Array.from({ length: size }, (_, at) => `t${at}`);
   const story = new Story(Object.fromEntries(ids.map((id, at) => [id, at < 4 ? {} : { needs: [`t${at - 4}`] }])));

@@ -1,4 +1,4 @@
-/** What ran when and where: the attempts of a run, from its ledger. Text, SVG and HTML are drawn from this one model. */
+/** Which attempts ran when and where, from the ledger of a run. Text, SVG and HTML are drawn from this one model. */
 
 import { type Event, isTaskEvent } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
@@ -24,7 +24,7 @@ export interface TimelineAttempt extends Titled {
   readonly end: AttemptEnd;
   /** In words: `exit code 1`. */
   readonly outcome?: string;
-  /** Whether the run's length hung on it. */
+  /** Whether the length of the run depended on it. */
   readonly critical: boolean;
 }
 
@@ -48,7 +48,7 @@ type Draft = Writable<Omit<TimelineAttempt, "critical">>;
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * `events`: those of the run, in order; events of other runs are passed over. `now`: absent where no scheduler works, so that the picture of
+ * `events`: the events of the run, in order; events of other runs are skipped. `now`: absent where no scheduler works, so that the picture of
  * an interrupted run ends with the last thing that is known of it.
  */
 export function timelineOf(run: Run, events: readonly Event[], now: Instant | undefined): Timeline {
@@ -105,8 +105,8 @@ function readAttempts(run: Run, events: Iterable<Event>, course: Course): readon
 }
 
 /**
- * Beginning and end are written down when they are heard of, which is a moment later: for the beginning of a short task as late as
- * for its end, and for the end of one that the scheduler did not live to see much later. How long it took was measured.
+ * The ledger has the moments at which the scheduler heard of a beginning and an end, which are a little late: for a short task the beginning as late
+ * as the end, and for an attempt that outlived its scheduler the end much later. The duration was measured, so it corrects them.
  */
 function setRight(draft: Draft, heardAt: Instant, { durationMs }: Outcome): void {
   if (draft.startedAt === undefined) return;

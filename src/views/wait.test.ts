@@ -67,7 +67,7 @@ describe("a wait is said with its numbers", () => {
       "is ready, but every session of pool writers that may take it is busy.",
     ],
     [
-      "nobody has joined the pool",
+      "no session has joined the pool",
       { reason: "no-match", missing: ["rust"], tooMuch: [], pool: "writers", sessions: 0 },
       "no session has joined pool writers",
       "waits for a session of pool writers: none has joined, it needs rust.",

@@ -1,4 +1,4 @@
-/** Why something waits, in words: a phrase for lists, a sentence for one task, and an object for programs. */
+/** Why a task waits, in words: a phrase for lists, a sentence for one task, and an object for programs. */
 
 import type { Holder, RateShortage, Shortage, Some, TaskGlimpse, Wait, WaitReason } from "../domain/explanation.ts";
 import { describeOutcome } from "../domain/outcome.ts";
@@ -10,7 +10,7 @@ import type { GlimpseReply, WaitReply } from "../wire/replies/wait.ts";
 import { age, iso, plural } from "./moment.ts";
 import { outcomeJson } from "./outcome.ts";
 
-/** What people call each reason. */
+/** The words for each reason. */
 const REASON_TITLES: Readonly<Record<WaitReason, string>> = {
   needs: "for other tasks",
   gate: "for approval",
@@ -28,7 +28,7 @@ const REASON_TITLES: Readonly<Record<WaitReason, string>> = {
   parked: "parked",
 };
 
-/** The title of one wait, where its reason alone does not say it. */
+/** The title of one wait, where the reason alone is not enough. */
 export const waitTitle = (wait: Wait): string =>
   (wait.reason === "no-match" || wait.reason === "capacity") && wait.pool !== undefined
     ? "for a session"
@@ -36,7 +36,7 @@ export const waitTitle = (wait: Wait): string =>
 
 const PARK_WORDS: Readonly<Record<ParkReason, string>> = {
   poison: "its workers died again and again",
-  starved: "nobody came for it",
+  starved: "no session came for it",
   attention: "its failure needs a person",
 };
 
@@ -200,7 +200,7 @@ export function names<T>({ first, total }: Some<T>, as: (each: T) => string, mos
   return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
 }
 
-/** A task that is not out yet holds nothing: what it waits for is kept for it. */
+/** A task that is not running holds nothing: what it waits for is kept for it. */
 const holds = ({ state }: TaskGlimpse): string => (state === "ready" ? "kept for" : "in use by");
 
 const pressureNumbers = ({ mode, queued, depth }: Extract<Wait, { reason: "backpressure" }>): string =>
@@ -210,7 +210,7 @@ function ratePhrase({ name, asked, level, capacity, per }: RateShortage): string
   return `it asks for ${asked} ${name}, ${Math.floor(level)} of ${capacity} is there, and ${capacity} come every ${formatDuration(per)}`;
 }
 
-/** An amount of a resource, in the unit people think in. */
+/** An amount of a resource, in the unit that people use. */
 export function amount(name: string, value: number): string {
   if (name === "memory") return formatBytes(value);
   return name === "cpu" ? String(value / 1_000) : String(value);

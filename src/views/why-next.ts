@@ -9,7 +9,7 @@ export function nextSteps(explanation: Explanation, leavesLog: (task: string) =>
   const root = because?.at(-1) ?? roots?.first[0];
   const logs = (of: string, purpose: string): NextStep[] => (leavesLog(of) ? [[["logs", of], purpose]] : []);
   const follow = (of: string, purpose: string): NextStep[] => (leavesLog(of) ? [[["logs", of, "-f"], purpose]] : []);
-  // What a person was asked for has been said already.
+  // The wish itself was shown before.
   if (explanation.wishes !== undefined) return [[["status"], "how to go on with its run"]];
   switch (wait?.reason) {
     case "gate":
@@ -62,7 +62,7 @@ export function nextSteps(explanation: Explanation, leavesLog: (task: string) =>
   }
 }
 
-/** Nobody there may take it: how to become somebody who may. */
+/** No session there may take the task: how to join as a session that may. */
 function joining({ name, requires, workspace, channel, session }: PoolThere): NextStep[] {
   const words = [
     ...["session", "join", "--pool", name],
@@ -72,12 +72,12 @@ function joining({ name, requires, workspace, channel, session }: PoolThere): Ne
     ...(channel === undefined ? [] : ["--channel", channel]),
   ];
   return [
-    [words, "join as one that may, then claim it"],
+    [words, "join as a session that may, then claim it"],
     [["workers"], "who is there"],
   ];
 }
 
-/** Sessions that may take it are there. Unless the scheduler assigns, one of them has to claim. */
+/** There are sessions that may take the task. Unless the scheduler assigns, one of them has to claim. */
 function claiming({ mode, sessions }: PoolThere, task: string): NextStep[] {
   const idle = sessions.find(({ suits, state }) => suits && state === "idle");
   const claims: NextStep[] =

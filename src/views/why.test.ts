@@ -43,7 +43,7 @@ describe("why", () => {
         Render the handbook
 
         ✔  needs    1 of 1 met
-        ✖  files    somebody is in the way of 1 read
+        ✖  files    another task is in the way of 1 read
         ✖  workers  0 of 4 idle
 
         expected  in 46s (12:01:12), by the estimate of what runs
@@ -84,7 +84,7 @@ describe("why", () => {
       ○ bench can never start here: no worker has cuda, asks for 2 gpu but there is
         only 1.
 
-        ✖  capabilities  nobody has cuda
+        ✖  capabilities  no worker has cuda
         ✖  gpu           asks for 2, 1 of 1 free
         ✖  workers       0 of 4 idle
 

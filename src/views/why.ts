@@ -1,4 +1,4 @@
-/** Why a task is where it is: a sentence, the numbers behind it, and what to do about it. */
+/** Why a task is in its state: a sentence, the numbers behind it, and what to do about it. */
 
 import type { Explanation, Gate, PoolThere, SessionThere, Unblock, Wait } from "../domain/explanation.ts";
 import { describeOutcome, isTaken, refText } from "../domain/outcome.ts";
@@ -20,9 +20,9 @@ import { SESSION_SIGNS } from "./workers.ts";
 
 export interface WhyOptions {
   readonly columns: number;
-  /** Whether its run is the one that commands mean when none is named. */
+  /** Whether the run is the newest one, which commands use when no run is named. */
   readonly newest: boolean;
-  /** Whether the task of that name has a log to look at. */
+  /** Whether the task with this name has a log. */
   readonly leavesLog: (task: string) => boolean;
   readonly command?: CommandWriter;
 }
@@ -49,10 +49,10 @@ export function whyText(explanation: Explanation, options: WhyOptions, theme: Th
   return paintSections(sections, theme, columns);
 }
 
-/** What is asked of everything there is. */
+/** Commands that are not about a run. */
 const OF_NO_RUN: ReadonlySet<string> = new Set(["workers", "doctor"]);
 
-/** The answer is never cut: it goes on below itself. */
+/** The answer is never cut: it continues on further lines. */
 function answerOf(explanation: Explanation, columns: number): Line[] {
   const { state, task } = explanation;
   const head: Line = [STATE_SIGNS[state], " ", strong(task), " "];
@@ -60,7 +60,7 @@ function answerOf(explanation: Explanation, columns: number): Line[] {
   return [[...head, first], ...rest.map((text): Line => ["  ", text])];
 }
 
-/** What is the case, as the end of a sentence that begins with the task. */
+/** The state of the task, as the end of a sentence that begins with its name. */
 function verdictOf(explanation: Explanation): string {
   const { wait, state, holding, outcome, failReason, because, cancelled, at, attempt, since } = explanation;
   if (wait !== undefined) return waitSentence(wait, at);
@@ -121,10 +121,10 @@ function workerWords({ idle, total, pool }: Extract<Gate, { gate: "workers" }>):
   ];
 }
 
-/** Longer lists are cut, and say by how much. */
+/** Longer lists are cut, and say how many entries are left out. */
 const SESSIONS_MAX = 8;
 
-/** Which sessions of its pool there are, and whether they would take it. */
+/** The sessions of its pool, and whether each may take the task. */
 function sessionLines({ pool, wait }: Explanation, width: number): Line[] {
   if (pool === undefined || pool.sessions.length === 0 || isUnscheduled(wait)) return [];
   const rows = pool.sessions.slice(0, SESSIONS_MAX).map((each): Line[] => {
@@ -148,7 +148,7 @@ function sessionWords({ suits, state, claiming }: SessionThere, { mode }: PoolTh
 
 const isUnscheduled = (wait: Wait | undefined): boolean => wait?.reason === "capacity" && wait.workers === 0;
 
-/** Open or closed, what it is about, and by which numbers. */
+/** Whether the gate is open, its name, and its numbers. */
 function gateRow(gate: Gate, now: Instant): Line[] {
   const [name, numbers] = gateWords(gate, now);
   return [[gate.open ? toned("good", "✔") : toned("bad", "✖")], [name], [gate.open ? quiet(numbers) : numbers]];
@@ -167,14 +167,14 @@ function gateWords(gate: Gate, now: Instant): readonly [string, string] {
     case "capabilities":
       return [
         "capabilities",
-        gate.open ? `${gate.total} of ${gate.total} there` : `nobody has ${gate.missing.join(", ")}`,
+        gate.open ? `${gate.total} of ${gate.total} there` : `no worker has ${gate.missing.join(", ")}`,
       ];
     case "key":
-      return ["key", gate.open ? `nobody else has ${gate.key}` : `another task has ${gate.key}`];
+      return ["key", gate.open ? `no other task has ${gate.key}` : `another task has ${gate.key}`];
     case "files":
       return [
         "files",
-        gate.open ? `nobody is in the way of ${fileWords(gate)}` : `somebody is in the way of ${fileWords(gate)}`,
+        gate.open ? `no task is in the way of ${fileWords(gate)}` : `another task is in the way of ${fileWords(gate)}`,
       ];
     case "resource": {
       const { name, asked, free, capacity, scope } = gate;
@@ -261,7 +261,7 @@ function unblockWords({ at, from }: Unblock, now: Instant, { timeZone }: Theme):
     case "back-off":
       return when;
     case "rate":
-      return `${when}, if nobody else takes of the rate`;
+      return `${when}, if no other task takes of the rate`;
     case "offer":
       return `${when}, if the session does not take it`;
     case "breaker":

@@ -1,4 +1,4 @@
-/** What people asked for while nobody was there to do it: it is kept, and counts as soon as the run is resumed. */
+/** What people asked for while no scheduler was running: it is kept, and done as soon as the run is resumed. */
 import type { KeptWish } from "../domain/explanation.ts";
 import type { Instant } from "../domain/time.ts";
 import type { WishReply } from "../wire/replies/why.ts";

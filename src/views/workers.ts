@@ -1,4 +1,4 @@
-/** Who works: this machine's own workers and the sessions that came by themselves, what each has, and what is on hold. */
+/** The workers: those of this machine and the sessions, what each of them holds, and what is on hold. */
 
 import type { SessionState } from "../domain/session.ts";
 import { type Instant, instant } from "../domain/time.ts";
@@ -7,7 +7,7 @@ import type { SessionReply, WorkerReply } from "../wire/replies/session.ts";
 import { type Line, paintSections, quiet, strong, type Theme, type Tone, table, toned } from "./line.ts";
 import { age, grouped, plural } from "./moment.ts";
 
-/** A worker as it is listed; of a session, also what it says of itself. */
+/** A row of the list; for a session, also what it says of itself. */
 export type WorkerRow = WorkerReply & Partial<Pick<SessionReply, "agent" | "seen_at">>;
 
 export interface WorkersInput {
@@ -16,7 +16,7 @@ export interface WorkersInput {
   readonly now: Instant;
 }
 
-/** Idle ones beyond this say nothing that their number does not. */
+/** How many idle workers are listed; of the others only the number matters. */
 const IDLE_MAX = 8;
 
 export function workersText(input: WorkersInput, { columns }: { readonly columns: number }, theme: Theme): string[] {
@@ -56,10 +56,10 @@ export const SESSION_SIGNS: Readonly<Record<SessionState, { readonly sign: strin
   quarantined: { sign: "⊘", tone: "bad" },
 };
 
-/** A worker's state may be one of a later version. */
+/** The state of a worker may be a word of a later version. */
 type Signs = Readonly<Record<string, (typeof SESSION_SIGNS)[SessionState]>>;
 
-/** What is on hold, each with who asked for it and why. */
+/** The pauses, each with the person who asked for it and why. */
 export function pauseLines(paused: readonly PauseReply[], now: Instant, width: number): Line[] {
   if (paused.length === 0) return [];
   const rows = paused.map((pause): Line[] => [
@@ -83,7 +83,7 @@ export function pausedWhat({ of, pool, run, task }: Pick<PauseReply, "of" | "poo
   }
 }
 
-/** What has not been handed back. */
+/** Leases that were not handed back. */
 export function remainingText(
   remaining: DrainReply["remaining"],
   { columns }: { readonly columns: number },
@@ -99,5 +99,5 @@ export function remainingText(
   return paintSections([[head, ...lines]], theme, columns);
 }
 
-/** What cannot be read as a moment is none: it shows as long ago. */
+/** Text that is not a moment counts as long ago. */
 export const momentOf = (text: string): Instant => instant(Date.parse(text) || 0);

@@ -148,7 +148,7 @@ describe("why a task of a pool waits", () => {
     await place.submit("  review: { pool: writers, prompt: Review it, requires: [rust] }\n");
     const why = await place.says(["why", "review"]);
     expect(why).toMatch(/^○ review waits for a session of pool writers: none has joined, it needs rust\.\n/);
-    expect(why).toContain("  rota session join --pool writers --capability rust  join as one that may");
+    expect(why).toContain("  rota session join --pool writers --capability rust  join as a session that may");
     const status = await place.says(["status"]);
     expect(status).toMatch(/^ {2}for a session {2}1 {2}review .*no session has joined pool writers$/m);
     expect(status).not.toContain("impossible");
