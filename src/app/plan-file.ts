@@ -2,12 +2,15 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { UserError } from "../domain/errors.ts";
+import { type TaskId, taskId } from "../domain/ids.ts";
 import { digestOf } from "../effects/digest.ts";
 import { machineCapacity } from "../effects/machine.ts";
 import { namesPassed } from "../execute/process/environment.ts";
 import type { Diagnostic } from "../plan/diagnostics.ts";
+import { onlyTasks } from "../plan/only.ts";
 import { type Plan, parsePlan, parsePlanText } from "../plan/plan.ts";
 import { planSchema } from "../plan/shape.ts";
+import { closest } from "../std/closest.ts";
 
 export interface LoadedPlan {
   readonly plan: Plan;
@@ -17,6 +20,8 @@ export interface LoadedPlan {
   /** Of the file's bytes, to notice that it was changed. */
   readonly digest: string;
   readonly warnings: readonly Diagnostic[];
+  /** Of the file's tasks the plan holds only these, with what they need. */
+  readonly only?: readonly TaskId[];
 }
 
 export interface LoadOptions {
@@ -49,6 +54,21 @@ export async function loadPlan(file: string, options: LoadOptions): Promise<Load
   const { plan, diagnostics, bytes } = await checkPlan(file, options);
   if (plan === undefined) throw invalid(options.name ?? nameOf(file), diagnostics);
   return { plan, file, directory: dirname(file), digest: digestOf(bytes), warnings: diagnostics };
+}
+
+/** The same plan with only these of its tasks and what they need; all of it where none is named. */
+export function limitTo(loaded: LoadedPlan, names: readonly string[]): LoadedPlan {
+  if (names.length === 0) return loaded;
+  const plan = onlyTasks(loaded.plan, names);
+  if (plan.ok) return { ...loaded, plan: plan.value, only: [...new Set(names)].map(taskId) };
+  const near = closest(
+    plan.error,
+    loaded.plan.tasks.map(({ id }) => id),
+  );
+  const meant = near === undefined ? "" : `. Did you mean "${near}"?`;
+  throw new UserError("TASK_UNKNOWN", `${nameOf(loaded.file)} has no task "${plan.error}"${meant}`, {
+    hint: "`rota run PLAN --dry-run` lists its tasks.",
+  });
 }
 
 /** Looked at once: a daemon reads many plans, and its machine stays what it is. */

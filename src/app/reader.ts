@@ -125,7 +125,9 @@ export function mustFindTask(run: Run, id: string): Task {
     run.tasks.map(({ spec }) => spec.id),
   );
   const hint = near === undefined ? "" : `. Did you mean "${near}"?`;
-  throw new UserError("TASK_UNKNOWN", `Run ${run.manifest.id} has no task "${id}"${hint}`);
+  const { id: name, only } = run.manifest;
+  const has = only === undefined ? "has" : `is only ${only.join(", ")} and what is needed for that, and has`;
+  throw new UserError("TASK_UNKNOWN", `Run ${name} ${has} no task "${id}"${hint}`);
 }
 
 /** Who mistypes a name means a run of late: the older ones are not looked through for one like it. */

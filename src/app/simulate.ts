@@ -59,7 +59,7 @@ interface Work {
 }
 
 /** This machine, unless the plan says what there is; a name that neither knows there is nothing of. Each pool has one session. */
-function siteOf({ resources, rates, tasks }: Plan, config: Config): SiteSpec {
+export function siteOf({ resources, rates, tasks }: Plan, config: Config): SiteSpec {
   const machine = machineCapacity();
   const capacity: Record<string, number> = { ...machine };
   const own: Record<string, number> = {};
@@ -75,7 +75,7 @@ function siteOf({ resources, rates, tasks }: Plan, config: Config): SiteSpec {
   return { ...engineOptions(config), nodes: 1, workers, capacity, resources: own, rates, priorities, pools };
 }
 
-async function historyOf({ database }: StateDir, plan: string): Promise<History> {
+export async function historyOf({ database }: StateDir, plan: string): Promise<History> {
   if (!existsSync(database)) return NO_HISTORY;
   const { openStore } = await import("../store/open.ts");
   await using store = openStore({ database, readOnly: true });

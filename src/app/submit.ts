@@ -15,20 +15,31 @@ export type Opened = { readonly run: Run; readonly how: "submitted" | "resumed" 
  * was never run is simply begun, so that "resume" is right whenever the last try was cut short.
  */
 export async function openRun(scheduler: Scheduler, loaded: LoadedPlan, resume: boolean): Promise<Opened> {
-  const rows = await scheduler.store.runs();
-  const last = resume ? lastOfPlan(rows, loaded) : undefined;
-  if (last !== undefined && last.status.state !== "finished") {
-    if (last.manifest.digest !== loaded.digest) throw planChanged(last);
-    const run = await scheduler.engine.resume(last.no);
+  const { how, row } = whatToOpen(await scheduler.store.runs(), loaded, resume);
+  if (how === "resumed") {
+    const run = await scheduler.engine.resume(row.no);
     await clearLeftovers(scheduler, run);
-    return { run, how: "resumed" };
+    return { run, how };
   }
   await clearLeftovers(scheduler, undefined);
-  if (last !== undefined && last.manifest.digest === loaded.digest) {
-    return { run: await readRun(scheduler, last), how: "finished" };
-  }
-  const run = await submitRun(scheduler, await manifestOf(scheduler, loaded), loaded.plan.tasks);
-  return { run, how: "submitted" };
+  if (how === "finished") return { run: await readRun(scheduler, row), how };
+  return { run: await submitRun(scheduler, await manifestOf(scheduler, loaded), loaded.plan.tasks), how };
+}
+
+type ToOpen =
+  | { readonly how: "submitted"; readonly row?: never }
+  | { readonly how: "resumed" | "finished"; readonly row: RunRow };
+
+/** Which of the runs there are is meant, oldest first; none where a new one is to begin. */
+export function whatToOpen(rows: readonly RunRow[], loaded: LoadedPlan, resume: boolean): ToOpen {
+  const row = resume ? lastOfPlan(rows, loaded) : undefined;
+  if (row === undefined) return { how: "submitted" };
+  const isSame = row.manifest.digest === loaded.digest;
+  const isPart = isMeant(row.manifest, loaded);
+  if (row.status.state === "finished") return isSame && isPart ? { how: "finished", row } : { how: "submitted" };
+  if (!isSame) throw planChanged(row);
+  if (!isPart) throw otherPart(row, loaded);
+  return { how: "resumed", row };
 }
 
 /** What a submit came with: the key that submits once, and who called. */
@@ -101,7 +112,7 @@ async function readRun({ store }: Scheduler, row: RunRow): Promise<Run> {
 
 export async function manifestOf(
   scheduler: Pick<Scheduler, "clock" | "secrets" | "names">,
-  { plan, file, directory, digest }: LoadedPlan,
+  { plan, file, directory, digest, only }: LoadedPlan,
 ): Promise<RunManifest> {
   return {
     id: await scheduler.names.take(plan.name),
@@ -115,9 +126,24 @@ export async function manifestOf(
     rates: plan.rates,
     ...(plan.weight !== undefined && { weight: plan.weight }),
     ...(plan.tenant !== undefined && { tenant: plan.tenant }),
+    ...(only !== undefined && { only }),
     carried: [],
   };
 }
 
 const planChanged = ({ manifest }: RunRow): UserError =>
   new UserError("RUN_CHANGED", `${manifest.file} was changed since run ${manifest.id} was interrupted`);
+
+/** Without tasks of its own, a caller that resumes means whatever part of the plan the run is. */
+const isMeant = (run: Pick<RunManifest, "only">, { only }: Pick<LoadedPlan, "only">): boolean =>
+  only === undefined || only.toSorted().join() === run.only?.toSorted().join();
+
+const otherPart = ({ manifest }: RunRow, { only = [] }: LoadedPlan): UserError =>
+  new UserError(
+    "RUN_CHANGED",
+    `Run ${manifest.id} was interrupted, and it is ${partOf(manifest)}, not only ${only.join(", ")}`,
+    { hint: "Go on with it by `rota run PLAN --resume`, or begin the other part without --resume." },
+  );
+
+const partOf = ({ only }: Pick<RunManifest, "only">): string =>
+  only === undefined ? "of the whole plan" : `only ${only.join(", ")}`;

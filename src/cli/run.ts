@@ -1,17 +1,22 @@
 /** `rota run PLAN`: takes a plan to its end on this machine, shows what happens, and can be interrupted and gone on with. */
 import { resolve } from "node:path";
 import { loadConfig } from "../app/config.ts";
-import { loadPlan } from "../app/plan-file.ts";
+import { limitTo, loadPlan } from "../app/plan-file.ts";
 import { stateOfPlan } from "../app/state.ts";
 import type { Opened } from "../app/submit.ts";
+import { UserError } from "../domain/errors.ts";
 import type { Input, Run as RunCommand } from "./command.ts";
 
 export const run: RunCommand = async (input, context) => {
   const { env, cwd } = context;
   const file = resolve(cwd, input.arguments[0] as string);
-  const loaded = await loadPlan(file, { strict: false });
+  const loaded = limitTo(await loadPlan(file, { strict: false }), tasksNamed(input));
   const state = stateOfPlan({ flag: input.text("state"), env, cwd }, file);
   const { values: config } = await loadConfig({ cwd, planDir: loaded.directory, env, flags: flagsOf(input) });
+  if (input.flag("dry-run")) {
+    const { showDryRun } = await import("./run-dry.ts");
+    return await showDryRun(loaded, state, config, input, context);
+  }
   const { openCrew } = await import("../app/crew.ts");
   const executor = openCrew({ state, config, environment: env });
   // What the scheduler itself is made of is loaded while the shell that runs the first task starts.
@@ -32,3 +37,11 @@ const flagsOf = (input: Input) => {
   const workers = input.count("workers");
   return workers === undefined ? {} : { workers };
 };
+
+function tasksNamed(input: Input): readonly string[] {
+  const names = input.texts("only").flatMap((text) => text.split(","));
+  if (names.some((name) => name.trim() === "")) throw new UserError("USAGE", "--only names no task", { hint: NAMED });
+  return names.map((name) => name.trim());
+}
+
+const NAMED = "Give it the ids of tasks: `--only build`, `--only build,test`, or the option several times.";

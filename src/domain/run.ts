@@ -1,6 +1,6 @@
 /** One execution of a plan. */
 import type { Graph, TaskNo } from "./graph.ts";
-import type { RunId } from "./ids.ts";
+import type { RunId, TaskId } from "./ids.ts";
 import { below } from "./paths.ts";
 import type { Amounts, Rates, TaskSpec } from "./spec.ts";
 import type { Task, TaskState } from "./task.ts";
@@ -46,6 +46,8 @@ export interface RunManifest {
   readonly weight?: number;
   /** Whom it belongs to: tenants share first, then each one's runs. By itself when absent. */
   readonly tenant?: string;
+  /** The tasks that were asked for, where the run is these and what they need, and not the whole plan. */
+  readonly only?: readonly TaskId[];
   /** Tasks that an earlier run had already done. */
   readonly carried: readonly TaskNo[];
   /** The run that this one tries again. */

@@ -61,6 +61,7 @@ export const runsJson = ({ runs, owned }: RunsInput): AllRunsReply => ({
     submitted_at: iso(manifest.submittedAt),
     ended_at: status.state === "active" ? null : iso(status.at),
     file: manifest.file,
+    ...(manifest.only !== undefined && { only: manifest.only }),
     ...(manifest.retryOf !== undefined && { retry_of: manifest.retryOf }),
   })),
 });

@@ -24,7 +24,7 @@ import { attemptWords, named } from "./named.ts";
 import { type CommandWriter, commandLines, plainCommand } from "./next.ts";
 import { countsLine, progressBar, STATE_SIGNS } from "./sign.ts";
 import type { RunState, SessionRow, StatusView } from "./status.ts";
-import { amount, waitPhrase, waitTitle } from "./wait.ts";
+import { amount, names, waitPhrase, waitTitle } from "./wait.ts";
 import { wishLines } from "./wishes.ts";
 import { pauseLines } from "./workers.ts";
 
@@ -90,6 +90,16 @@ function headerOf(view: StatusView, columns: number): Line[] {
     [],
     ["  ", ...progressBar(view.counts, width), share],
     ["  ", ...countsLine(view.counts)],
+    ...(view.only === undefined ? [] : [onlyLine(view.only)]),
+  ];
+}
+
+/** Of a run that is not the whole plan. */
+function onlyLine(only: readonly TaskId[]): Line {
+  const some = { first: only.slice(0, EXAMPLES_MAX), total: only.length };
+  return [
+    "  ",
+    quiet(`only ${names(some, (id) => id, EXAMPLES_MAX)}, and what ${only.length === 1 ? "it needs" : "they need"}`),
   ];
 }
 

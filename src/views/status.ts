@@ -47,6 +47,8 @@ export interface StatusView {
   readonly run: RunId;
   readonly name: string;
   readonly file: string;
+  /** The tasks that the run was limited to, with what they need. */
+  readonly only?: readonly TaskId[];
   readonly newest: boolean;
   readonly state: RunState;
   readonly now: Instant;
@@ -146,6 +148,7 @@ export function statusOf(input: StatusInput): StatusView {
     run: manifest.id,
     name: manifest.name,
     file: manifest.file,
+    ...(manifest.only !== undefined && { only: manifest.only }),
     newest: input.newest,
     state: runState(run, owner !== undefined),
     now,
@@ -243,6 +246,7 @@ export function statusJson(view: StatusView): StatusReply {
     run: view.run,
     name: view.name,
     file: view.file,
+    ...(view.only !== undefined && { only: view.only }),
     state: view.state,
     at: iso(now),
     submitted_at: iso(view.submittedAt),

@@ -10,16 +10,30 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     details:
       "Runs every task as soon as what it needs has succeeded and there is room for it. On a terminal it asks at a gate: `y` opens it, `n` " +
       "cancels its task; anywhere else the run ends there. Ctrl-C stops the run in order; " +
-      "`--resume` goes on with it. Exit code 0 when all succeeded, 1 when a task failed, 2 for bad usage or a bad plan, " +
+      "`--resume` goes on with it. `--only` runs a part of the plan: the tasks that are named and everything they need; `--resume` then goes on with " +
+      "that part. Exit code 0 when all succeeded, 1 when a task failed, 2 for bad usage or a bad plan, " +
       "3 when what remains waits for a person or cannot go on, 130 when interrupted.",
     arguments: [PLAN],
     options: {
       workers,
       state: stateOfPlan,
+      only: {
+        kind: "text",
+        many: true,
+        value: "TASKS",
+        describe: "Only these tasks and what they need: `build`, or `build,test`",
+      },
       resume: { kind: "flag", describe: "Go on with the newest run of this plan if it did not end" },
+      "dry-run": { kind: "flag", describe: "Say what would run, in which order and where, and run and write nothing" },
       json: jsonAtEnd,
     },
-    examples: ["rota run plan.yaml", "rota run plan.yaml --workers 4", "rota run plan.yaml --resume"],
+    examples: [
+      "rota run plan.yaml",
+      "rota run plan.yaml --dry-run",
+      "rota run plan.yaml --only test",
+      "rota run plan.yaml --workers 4",
+      "rota run plan.yaml --resume",
+    ],
     load: () => import("../run.ts"),
   },
   {

@@ -15,7 +15,7 @@ import { DONE, DRAINED, PAUSED } from "./control.ts";
 import { ISSUED, TOKENS } from "./daemon.ts";
 import { EVENT } from "./event.ts";
 import { GRANT, LEASE, SETTLED } from "./lease.ts";
-import { DIAGNOSTICS, HEALTH, SIMULATION } from "./plan.ts";
+import { DIAGNOSTICS, DRY_RUN, HEALTH, SIMULATION } from "./plan.ts";
 import { SUBMITTED, SUMMARY, TIMELINE } from "./run.ts";
 import { holds, SESSION, WAKE, worker } from "./session.ts";
 import { ALL_RUNS, STATUS } from "./status.ts";
@@ -87,6 +87,7 @@ export const OUTPUTS = {
   check: DIAGNOSTICS,
   simulate: SIMULATION,
   run: SUMMARY,
+  "run --dry-run": DRY_RUN,
   serve: object({ socket: words(), url: words().optional(), token: words().optional(), pid: count() }),
   submit: SUBMITTED,
   "submit --wait": SUMMARY,

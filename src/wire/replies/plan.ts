@@ -54,6 +54,25 @@ export const SIMULATION = object({
 export type SimulationReply = Infer<typeof SIMULATION>;
 export type FiguresReply = Omit<SimulationReply["variants"][number], "what_if" | "change_percent">;
 
+export const DRY_RUN = object({
+  name: words(),
+  file: words(),
+  workers: count(),
+  only: names().optional().describe("The tasks that it is limited to, with what they need."),
+  resumes: nullable(words()).describe("The run that would be gone on with; null for a new one."),
+  tasks: list(
+    object({
+      task: words(),
+      wave: count().describe("One more than that of the last task it waits for, from 1."),
+      pool: words().describe("`local` for this machine's own processes."),
+      directory: words(),
+      waits_for: names(),
+      gate: words().optional(),
+    }),
+  ).describe("By wave, and within one in the order in which the scheduler would begin them."),
+});
+export type DryRunReply = Infer<typeof DRY_RUN>;
+
 export const HEALTH = object({
   ok: boolean(),
   findings: list(

@@ -9,7 +9,7 @@ import { OUTCOME } from "./attempt.ts";
 import { PAUSED } from "./control.ts";
 import { WAIT } from "./wait.ts";
 import { WISH } from "./why.ts";
-import { count, time, words } from "./words.ts";
+import { count, names, time, words } from "./words.ts";
 
 const state = () =>
   oneOf(["running", "cancelling", "interrupted", ...RUN_OUTCOMES]).describe(
@@ -20,6 +20,7 @@ export const STATUS = object({
   run: words(),
   name: words(),
   file: words(),
+  only: names().optional().describe("The tasks that the run was limited to; it has these and what they need."),
   state: state(),
   at: time(),
   submitted_at: time(),
@@ -103,6 +104,7 @@ export const ALL_RUNS = object({
       submitted_at: time(),
       ended_at: nullable(time()),
       file: words(),
+      only: names().optional(),
       retry_of: words().optional(),
     }),
   ).describe("Oldest first."),

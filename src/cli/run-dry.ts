@@ -1,0 +1,22 @@
+/** `rota run --dry-run`: says what would be run, and runs and writes nothing. */
+import type { Config } from "../app/config.ts";
+import { dryRun } from "../app/dry-run.ts";
+import type { LoadedPlan } from "../app/plan-file.ts";
+import type { StateDir } from "../app/state.ts";
+import { dryRunJson, dryRunText } from "../views/dry-run.ts";
+import type { Context, Input } from "./command.ts";
+import { say } from "./say.ts";
+import { themeOf } from "./theme.ts";
+
+export async function showDryRun(
+  loaded: LoadedPlan,
+  state: StateDir,
+  config: Config,
+  input: Input,
+  context: Context,
+): Promise<number> {
+  const dry = await dryRun(loaded, state, config, input.flag("resume"));
+  const { columns } = context.terminal;
+  say<"run --dry-run">(input, context, dryRunJson(dry), () => dryRunText(dry, { columns }, themeOf(context)));
+  return 0;
+}
