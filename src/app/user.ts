@@ -2,11 +2,16 @@
 import { userInfo } from "node:os";
 
 export function userName(env: Readonly<Record<string, string | undefined>>): string {
-  const named = env["USER"] ?? env["LOGNAME"];
-  if (named !== undefined && named !== "") return named;
+  const named = plainName(env["USER"] ?? env["LOGNAME"] ?? "");
+  if (named !== "") return named;
   try {
     return userInfo().username;
   } catch {
     return "unknown";
   }
 }
+
+const NAME_MAX = 128;
+
+/** The environment may hold anything; a daemon takes no name with control characters, and none that is longer. */
+const plainName = (named: string): string => named.replace(/\p{Cc}/gu, "").slice(0, NAME_MAX);

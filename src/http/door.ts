@@ -85,5 +85,8 @@ function nameOf(written: string): string {
   } catch {
     // The error is thrown below.
   }
-  throw new UserError("REQUEST_INVALID", "The header `rota-by` must be a name of at most 128 characters");
+  throw new UserError(
+    "REQUEST_INVALID",
+    `The header \`rota-by\` must be a name of 1 to ${NAME_MAX} characters, none of them a control character`,
+  );
 }

@@ -32,6 +32,26 @@ describe("a request", () => {
     expect(rig.asked).toEqual([{ method: "why", given: ["last", "build/a b"] }]);
   });
 
+  test.each([
+    ["a control character", "/v1/runs/%00", "{run} in the path has the control character U+0000, which no name has"],
+    [
+      "another",
+      "/v1/runs/last/tasks/a%0Ab/why",
+      "{task} in the path has the control character U+000A, which no name has",
+    ],
+    ["no UTF-8", "/v1/runs/%ff", "{run} in the path is not UTF-8 in percent encoding"],
+    ["half an escape", "/v1/runs/%e", "{run} in the path is not UTF-8 in percent encoding"],
+    ["too much", `/v1/runs/${"x".repeat(129)}`, "{run} in the path has 129 characters, and may have 128"],
+  ])("is told what is wrong with a name in its path: %s", async (_, path, message) => {
+    await using rig = await httpRig();
+    const { status, body } = await rig.send({ path });
+    expect({ status, ...(JSON.parse(body) as object) }).toMatchObject({
+      status: 400,
+      error: { code: "REQUEST_INVALID", message },
+    });
+    expect(rig.asked).toEqual([]);
+  });
+
   test("has numbers and truths in its query", async () => {
     await using rig = await httpRig();
     await rig.send({ path: "/v1/events?run=last&after=7&limit=20&follow=false" });

@@ -1,5 +1,6 @@
-/** Files that only their owner may read, written whole or not at all. */
+/** Files that only their owner may read, written whole or not at all. They are on the disk, with their name, before anything is answered. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { UserError } from "../domain/errors.ts";
 
 const PRIVATE = 0o600;
@@ -9,15 +10,20 @@ export function writePrivately(path: string, text: string): void {
   const next = `${path}.new`;
   try {
     rmSync(next, { force: true });
-    const file = openSync(next, "wx", PRIVATE);
-    try {
-      writeFileSync(file, text);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    writeFileSync(next, text, { flag: "wx", mode: PRIVATE, flush: true });
     renameSync(next, path);
+    syncFolder(dirname(path));
   } catch (error) {
     throw new UserError("STATE_UNUSABLE", `${path} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Until then the folder may still have the former file of this name. */
+function syncFolder(path: string): void {
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
   }
 }

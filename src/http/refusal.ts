@@ -61,4 +61,6 @@ export function writeRefusal(socket: Duplex, error: unknown, status?: number): v
   socket.end(`${head}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-export const isOurFault = (error: unknown): boolean => refusalOf(error).status === 500;
+/** Only a fault of the daemon itself is told with its place in the program; a disk that fails is told by the daemon as it ends. */
+export const isOurFault = (error: unknown): boolean =>
+  (userErrorIn(error)?.code ?? "DAEMON_FAILED") === "DAEMON_FAILED";

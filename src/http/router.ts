@@ -79,16 +79,25 @@ function fits({ parts }: Pattern, given: readonly string[]): boolean {
 
 function paramsOf({ parts }: Pattern, given: readonly string[]): Readonly<Record<string, string>> {
   const params: Record<string, string> = {};
-  for (const [at, part] of parts.entries()) if (typeof part !== "string") params[part.name] = decode(given[at] ?? "");
+  for (const [at, part] of parts.entries())
+    if (typeof part !== "string") params[part.name] = decode(part.name, given[at] ?? "");
   return params;
 }
 
-function decode(written: string): string {
+function decode(name: string, written: string): string {
+  const refuse = (why: string): never => {
+    throw new UserError("REQUEST_INVALID", `{${name}} in the path ${why}`);
+  };
+  let value: string;
   try {
-    const value = decodeURIComponent(written);
-    if (value.length <= PARAM_MAX && !value.includes("\0")) return value;
+    value = decodeURIComponent(written);
   } catch {
-    // The error is thrown below.
+    return refuse("is not UTF-8 in percent encoding");
   }
-  throw new UserError("REQUEST_INVALID", `A name in the path must have at most ${PARAM_MAX} characters`);
+  if (value.length > PARAM_MAX) return refuse(`has ${value.length} characters, and may have ${PARAM_MAX}`);
+  const control = /\p{Cc}/u.exec(value)?.[0];
+  return control === undefined ? value : refuse(`has the control character ${codePoint(control)}, which no name has`);
 }
+
+const codePoint = (character: string): string =>
+  `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;

@@ -52,6 +52,24 @@ describe("a large plan", () => {
     TIMEOUT,
   );
 
+  test.each([
+    ["JSON", "plan.json", chainAsJson],
+    ["YAML", "plan.yaml", chainAsYaml],
+  ])(
+    "that is a circle of a hundred thousand tasks in %s is refused in less than two seconds",
+    async (_, file, chain) => {
+      const closed = new TextDecoder()
+        .decode(chain(100_000))
+        .replace(/needs(":?|:) ?\[\]/, (found) =>
+          found.startsWith('needs"') ? 'needs":["t99999"]' : "needs: [t99999]",
+        );
+      const { ms, result } = await timed(() => parsePlan(new TextEncoder().encode(closed), file));
+      expect(result.ok ? [] : result.error.map(({ code }) => code)).toEqual(["PLAN_CYCLE"]);
+      expect(ms).toBeLessThan(2_000);
+    },
+    TIMEOUT,
+  );
+
   test(
     "takes no more than ten times as long as its JSON alone",
     async () => {

@@ -35,66 +35,71 @@ export function findCircles(graph: Graph, order: Int32Array): readonly (readonly
   if (order.length === graph.size) return [];
   const needs = needsOutside(graph, order);
   const groups = groupsOf(needs);
-  const groupOf = new Map<number, number>();
-  for (const [at, group] of groups.entries()) for (const no of group) groupOf.set(no, at);
+  const groupOf = new Int32Array(graph.size).fill(-1);
+  for (const [at, group] of groups.entries()) for (const no of group) groupOf[no] = at;
   return groups.map((group, at) => {
-    const within = (no: number): boolean => groupOf.get(no) === at;
+    const within = (no: number): boolean => groupOf[no] === at;
     return shortestCircle(group, needs, within);
   });
 }
 
-type Needs = ReadonlyMap<number, readonly number[]>;
+/** What each task waits for: by number, and nothing for tasks inside the order. */
+type Needs = readonly (readonly number[] | undefined)[];
 
 /** What the tasks outside the order wait for, among themselves. */
 function needsOutside(graph: Graph, order: Int32Array): Needs {
   const inside = new Uint8Array(graph.size);
   for (const no of order) inside[no] = 1;
-  const needs = new Map<number, number[]>();
+  const needs: (number[] | undefined)[] = [];
   for (let no = 0; no < graph.size; no++) {
-    if (inside[no] === 1) continue;
     const own: number[] = [];
+    needs.push(inside[no] === 1 ? undefined : own);
+    if (inside[no] === 1) continue;
     graph.eachNeed(taskNo(no), (need) => {
       if (inside[need] === 0 && need !== no) own.push(need);
     });
-    needs.set(no, own);
   }
   return needs;
 }
 
 /** Tarjan's strongly connected components of more than one task, with a stack of its own in place of recursion. In plan order. */
 function groupsOf(needs: Needs): readonly (readonly number[])[] {
-  const found = new Map<number, number>();
-  const low = new Map<number, number>();
-  const open = new Set<number>();
+  // From 1 on, in the order in which they are found.
+  const found = new Int32Array(needs.length);
+  const low = new Int32Array(needs.length);
+  const open = new Uint8Array(needs.length);
+  const next = new Int32Array(needs.length);
   const stack: number[] = [];
+  const walk: number[] = [];
   const groups: number[][] = [];
-  for (const root of needs.keys()) {
-    if (found.has(root)) continue;
-    const walk: { readonly no: number; next: number }[] = [];
-    const visit = (no: number): void => {
-      low.set(no, found.size);
-      found.set(no, found.size);
-      stack.push(no);
-      open.add(no);
-      walk.push({ no, next: 0 });
-    };
-    const lower = (no: number, to: number): void => {
-      low.set(no, Math.min(low.get(no) as number, to));
-    };
+  let count = 0;
+  const visit = (no: number): void => {
+    found[no] = low[no] = ++count;
+    open[no] = 1;
+    stack.push(no);
+    walk.push(no);
+  };
+  const lower = (no: number, to: number): void => {
+    low[no] = Math.min(low[no] as number, to);
+  };
+  const leave = (no: number): void => {
+    walk.pop();
+    const above = walk.at(-1);
+    if (above !== undefined) lower(above, low[no] as number);
+    if (low[no] !== found[no]) return;
+    const group = stack.splice(stack.lastIndexOf(no));
+    for (const each of group) open[each] = 0;
+    if (group.length > 1) groups.push(group.sort((a, b) => a - b));
+  };
+  for (const [root, own] of needs.entries()) {
+    if (own === undefined || found[root] !== 0) continue;
     visit(root);
-    for (let step = walk.at(-1); step !== undefined; step = walk.at(-1)) {
-      const need = needs.get(step.no)?.[step.next++];
-      if (need === undefined) {
-        walk.pop();
-        const above = walk.at(-1);
-        if (above !== undefined) lower(above.no, low.get(step.no) as number);
-        if (low.get(step.no) === found.get(step.no)) {
-          const group = stack.splice(stack.lastIndexOf(step.no));
-          for (const no of group) open.delete(no);
-          if (group.length > 1) groups.push(group.sort((a, b) => a - b));
-        }
-      } else if (!found.has(need)) visit(need);
-      else if (open.has(need)) lower(step.no, found.get(need) as number);
+    for (let no = walk.at(-1); no !== undefined; no = walk.at(-1)) {
+      const need = needs[no]?.[next[no] as number];
+      next[no] = (next[no] as number) + 1;
+      if (need === undefined) leave(no);
+      else if (found[need] === 0) visit(need);
+      else if (open[need] === 1) lower(no, found[need] as number);
     }
   }
   return groups.sort((a, b) => (a[0] as number) - (b[0] as number));
@@ -115,7 +120,7 @@ function circleThrough(start: number, needs: Needs, within: (no: number) => bool
   const from = new Map<number, number>();
   const queue = [start];
   for (const no of queue) {
-    for (const need of needs.get(no) ?? []) {
+    for (const need of needs[no] ?? []) {
       if (need === start) return pathTo(no, start, from);
       if (from.has(need) || !within(need)) continue;
       from.set(need, no);

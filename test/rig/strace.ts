@@ -74,6 +74,22 @@ export async function countCalls(program: Program): Promise<Readonly<Record<Call
   }
 }
 
+/** The calls of these names that a program makes on files below a folder, in their order, each with the file it is about. */
+export async function callsOn(folder: string, names: readonly string[], program: Program): Promise<readonly string[]> {
+  const dir = mkdtempSync(join(tmpdir(), "rota-strace-"));
+  try {
+    const file = join(dir, "calls");
+    const { code, err } = await traced(["-y", "-s", "4096", "-o", file, "-e", `trace=${names.join()}`], program);
+    if (code !== 0) throw new Error(`it ended with ${code}: ${err}`);
+    const calls = [...readFileSync(file, "utf8").matchAll(/^\d+ +(\w+)\([^<"]*[<"]([^>"]+)[>"]/gm)];
+    return calls
+      .filter(([, , path]) => path === folder || path?.startsWith(`${folder}/`))
+      .map(([, call, path]) => `${call} ${path === folder ? "." : path?.slice(folder.length + 1)}`);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
 function traced(options: readonly string[], { argv, cwd, env, follow = true }: Program): Promise<Traced> {
   const all = [...(follow ? ["-f", "--seccomp-bpf"] : []), "-qq", ...options, ...argv];
   const child = spawn("strace", all, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
