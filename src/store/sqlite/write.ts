@@ -3,7 +3,7 @@ import { afterLessons, type DurationRecord, type History, type Lesson } from "..
 import type { RunStatus } from "../../domain/run.ts";
 import { packSpec } from "../../domain/spec.ts";
 import type { RunRow } from "../rows.ts";
-import type { SpecWrite } from "../store.ts";
+import type { Request, SpecWrite } from "../store.ts";
 import { readHistory, type Target } from "./read.ts";
 import { writeRegisters } from "./registers.ts";
 import { advanceSeals, sealTable, sumIn } from "./seals.ts";
@@ -58,6 +58,16 @@ function writeTasks(sql: Writing, { freshTasks, changedTasks }: Rows): boolean {
     if (sql.updateTask.run(...bound).changes !== 1) return false;
   }
   return true;
+}
+
+/** Gives its number. */
+export function addRequest({ seals, write }: Target, request: Request): number {
+  const body = JSON.stringify(request);
+  const no = Number(write.insertRequest.run(request.at, body).lastInsertRowid);
+  const sum = sumOf("request", no, request.at, body);
+  write.sumRequest.run(sum, no);
+  sealTable(seals, write, "request", sum);
+  return no;
 }
 
 export function deleteRequest({ seals, write }: Target, no: number): void {
