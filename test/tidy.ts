@@ -20,7 +20,7 @@ export const LAWS: Readonly<Record<string, (tree: Tree) => readonly string[]>> =
   "a sentence names its actor": checkActors,
   "files and folders are named for what they do": checkNames,
   "a file is about one thing": checkLengths,
-  "no module of the engine knows too many others": checkImportCounts,
+  "no module knows too many others": checkImportCounts,
   "a page has one title": checkTitles,
   "a test is never left out without a reason": checkSkippedTests,
 };
@@ -162,8 +162,15 @@ const THE_LAWS = /^test\/tidy(?:\.test)?\.ts$/;
 const NAMELESS = /^(?:utils?|common|helpers?|types?|misc)$/;
 const NOT_OURS = /(?:^|\/)(?:node_modules|dist|fixtures)\//;
 const LINES_MAX = 400;
-/** Other modules that one of the engine may import: more, and it is where everything meets. */
+/** Other modules that a module of the product may import: with more, it is where everything meets. */
 const IMPORTS_MAX = 20;
+/** Modules that still import more, and how many. To be made smaller, never larger. */
+const IMPORTS_LEFT: Readonly<Record<string, number>> = {
+  "src/app/config.ts": 25,
+  "src/decide/dispatcher.ts": 25,
+  "src/http/server.ts": 24,
+  "src/simulate/faults/arena.ts": 25,
+};
 
 const isSource = (path: string): boolean => /\.(?:ts|tsx|mjs)$/.test(path);
 const isTest = (path: string): boolean => /\.test\.ts$|\/conformance\.ts$/.test(path);
@@ -317,10 +324,10 @@ function checkLengths(tree: Tree): string[] {
 
 function checkImportCounts(tree: Tree): string[] {
   return [...tree]
-    .filter(([path]) => path.startsWith("src/engine/") && isSource(path) && !isTest(path))
-    .map(([path, text]) => ({ path, count: new Set(specifiersIn(text)).size }))
-    .filter(({ count }) => count > IMPORTS_MAX)
-    .map(({ path, count }) => `${path}: imports ${count} modules, more than ${IMPORTS_MAX}; whose parts does it hold?`);
+    .filter(([path]) => path.startsWith("src/") && isSource(path) && !isTest(path))
+    .map(([path, text]) => ({ path, count: new Set(specifiersIn(text)).size, max: IMPORTS_LEFT[path] ?? IMPORTS_MAX }))
+    .filter(({ count, max }) => count > max)
+    .map(({ path, count, max }) => `${path}: imports ${count} modules, more than ${max}; whose parts does it hold?`);
 }
 
 function checkTitles(tree: Tree): string[] {

@@ -8,7 +8,7 @@ import type { Breakers } from "./breakers.ts";
 import type { Fairness } from "./fairness.ts";
 import type { Keys } from "./keys.ts";
 import type { Locks } from "./locks.ts";
-import { canTake } from "./nodes.ts";
+import { bestSpot, canTake, type Node, type Spot } from "./nodes.ts";
 import type { Candidate, Choice, RunQueue } from "./queue.ts";
 import type { Shadow } from "./reservation.ts";
 import type { Reserved } from "./reserved.ts";
@@ -26,7 +26,7 @@ export interface ChooserDeps {
     readonly keys: Pick<Keys, "holder">;
     readonly breakers: Pick<Breakers, "admits">;
   };
-  readonly site: Pick<Site, "holding">;
+  readonly site: Pick<Site, "holding" | "affinity">;
   /** The first task of its run did not fit although it was the run's turn. */
   readonly passed: (candidate: Candidate) => void;
   /** The task leaves all queues until the task in its way is done. */
@@ -108,6 +108,17 @@ export class Chooser {
       behind.stand(best, holder, site.holding(holder), now);
       reserved.passOver(best, now);
     }
+  }
+
+  /** Where a chosen task goes. */
+  spotFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): Spot | undefined {
+    const { reserved, site } = this.#deps;
+    const spots = reserved.spotsFor(candidate, shadow, now);
+    // With only one place there is nothing to compare.
+    if (spots.length === 1) return canTake(spots[0] as Spot, now) ? spots[0] : undefined;
+    const { run, task } = candidate;
+    const affinity = (node: Node): number => site.affinity(run, task, node);
+    return bestSpot(spots, { affinity, avoided: task.lostBy }, now);
   }
 
   /** Whether the seeker may have this candidate: the checks of `best`, for a candidate that stands in no queue. */

@@ -10,25 +10,18 @@ import type { Change } from "../domain/world.ts";
 import { broken, invariant } from "../std/invariant.ts";
 import { PATIENCE, type Patience, Tally } from "./aging.ts";
 import type { Notice } from "./behind.ts";
-import { firstRanks } from "./both-ends.ts";
-import type { Breakers } from "./breakers.ts";
 import { Chooser, type Seeker } from "./chooser.ts";
 import { Commons } from "./commons.ts";
-import { estimate } from "./estimates.ts";
 import { Fairness } from "./fairness.ts";
-import type { Keys } from "./keys.ts";
 import { type LanePolicy, Lanes } from "./lanes.ts";
 import type { Hazard } from "./locks.ts";
-import { bestSpot, canTake, type Node, type NodeSpec, type Spot } from "./nodes.ts";
+import type { Node, NodeSpec, Spot } from "./nodes.ts";
 import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workersAllowed } from "./pressure.ts";
-import { type Candidate, RunQueue } from "./queue.ts";
-import { upwardRanks } from "./rank.ts";
-import type { Shadow } from "./reservation.ts";
+import type { Candidate } from "./queue.ts";
 import { Reserved } from "./reserved.ts";
 import { fits, type Pot } from "./room.ts";
 import type { Roster } from "./roster.ts";
-import { RunBooks } from "./run-books.ts";
-import { Shapes } from "./shapes.ts";
+import { placeOf, RunBooks } from "./run-books.ts";
 import { type Holding, Site } from "./site.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -59,8 +52,8 @@ export class Dispatcher extends RunBooks {
   readonly #fairness = new Fairness();
   readonly #commons: Commons;
   readonly #pool: string | undefined;
-  readonly keys: Pick<Keys, "holder">;
-  readonly breakers: Pick<Breakers, "of" | "admits" | "recall">;
+  readonly keys: Pick<Commons["keys"], "holder">;
+  readonly breakers: Pick<Commons["breakers"], "of" | "admits" | "recall">;
   readonly nodes: readonly Node[];
   readonly roster: Roster | undefined;
   /** Sessions that a task names as its only possible worker. */
@@ -117,16 +110,9 @@ export class Dispatcher extends RunBooks {
   /** Takes a run up: its tasks as they are now, and what earlier runs have shown of them. */
   admit(run: Run, history: History = NO_HISTORY, now?: Instant): void {
     this.#commons.join(run, now);
-    const specs = run.tasks.map(({ spec }) => spec);
-    const estimates = estimate(specs, ({ id }) => history.durations.get(id), history.error);
-    const shapes = new Shapes(run, this.#site.shared, this.#site.nodes);
     // The workers here do not show how long the tasks of other pools take.
-    const isMixed = run.tasks.some((task) => !this.#isMine(task));
-    const ranks =
-      isMixed || this.roster !== undefined
-        ? upwardRanks(run.graph, estimates.costs)
-        : firstRanks(run, estimates, shapes, this.#site);
-    this.keep({ run, queue: new RunQueue(), shapes, estimates, ranks });
+    const isMixed = this.roster !== undefined || run.tasks.some((task) => !this.#isMine(task));
+    this.keep(placeOf(run, history, this.#site, isMixed));
     this.#fairness.join(run);
     this.ready.join(run.no);
     for (const task of run.tasks) {
@@ -247,20 +233,11 @@ export class Dispatcher extends RunBooks {
     const candidate = this.#lanes.pick((lane) =>
       lanes.includes(lane) && !this.defers(lane, now) ? this.#chooser.best(lane, shadow, now, seeker) : undefined,
     );
-    const spot = candidate && this.#spotFor(candidate, shadow, now);
+    const spot = candidate && this.#chooser.spotFor(candidate, shadow, now);
     this.#reserved.settle();
     if (candidate === undefined) return undefined;
     invariant(spot !== undefined, "a task that was chosen has a place to go");
     return { candidate, spot };
-  }
-
-  #spotFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): Spot | undefined {
-    const spots = this.#reserved.spotsFor(candidate, shadow, now);
-    // With only one place there is nothing to compare.
-    if (spots.length === 1) return canTake(spots[0] as Spot, now) ? spots[0] : undefined;
-    const { run, task } = candidate;
-    const affinity = (node: Node): number => this.#site.affinity(run, task, node);
-    return bestSpot(spots, { affinity, avoided: task.lostBy }, now);
   }
 
   /** The next moment at which a task may go that cannot go now: the end of a back-off, a rate or a breaker. */

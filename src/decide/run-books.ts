@@ -1,12 +1,16 @@
 /** What a dispatcher keeps about each run: its queue, what its tasks ask for, how long they are expected to take, and their order. */
+import type { History } from "../domain/history.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import { type Instant, later, millis } from "../domain/time.ts";
 import { invariant } from "../std/invariant.ts";
-import type { Estimates } from "./estimates.ts";
-import type { Candidate, RunQueue } from "./queue.ts";
+import { firstRanks } from "./both-ends.ts";
+import { type Estimates, estimate } from "./estimates.ts";
+import { type Candidate, RunQueue } from "./queue.ts";
+import { upwardRanks } from "./rank.ts";
 import { NEVER } from "./reservation.ts";
-import type { Shape, Shapes } from "./shapes.ts";
+import { type Shape, Shapes } from "./shapes.ts";
+import type { Site } from "./site.ts";
 
 /** What the dispatcher keeps about a run. */
 export interface RunPlace {
@@ -15,6 +19,15 @@ export interface RunPlace {
   readonly shapes: Shapes;
   readonly estimates: Estimates;
   ranks: Float64Array;
+}
+
+/** A run as it is taken up. `isMixed`: not all of its tasks are done by workers whose number and room is known here. */
+export function placeOf(run: Run, history: History, site: Site, isMixed: boolean): RunPlace {
+  const specs = run.tasks.map(({ spec }) => spec);
+  const estimates = estimate(specs, ({ id }) => history.durations.get(id), history.error);
+  const shapes = new Shapes(run, site.shared, site.nodes);
+  const ranks = isMixed ? upwardRanks(run.graph, estimates.costs) : firstRanks(run, estimates, shapes, site);
+  return { run, queue: new RunQueue(), shapes, estimates, ranks };
 }
 
 export class RunBooks {
