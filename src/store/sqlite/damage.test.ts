@@ -13,7 +13,7 @@ import { always } from "../../../test/rig/property.ts";
 import { BEFORE_PRUNE, perform, portrait, portraits, STEPS } from "../../../test/rig/verbs.ts";
 import { seededRandom } from "../../effects/random.ts";
 import { openSqliteStore } from "./store.ts";
-import { sumOf, taskSum, type Value } from "./sums.ts";
+import { sumOf } from "./sums.ts";
 
 const SEED = Number(process.env["SEED"] ?? 17);
 const CASES = Number(process.env["DAMAGE"] ?? 220);
@@ -184,9 +184,4 @@ describe("the checksum of a row", () => {
         expect(sumOf("pause", back)).toBe(sumOf("pause", text));
       }),
     ));
-
-  test("of tasks is the same however it is made", () => {
-    const task = [1, 2, "claimed", 1, 1, 0, 0, 1, 1.7e12, null, "w", 1.8e12, "hash", null, "high", "{}"] as const;
-    expect(taskSum(...task)).toBe(sumOf("task", ...(task as readonly Value[])));
-  });
 });

@@ -7,7 +7,7 @@ import type { RunRow, TaskRow } from "../rows.ts";
 import type { Owner, PendingRequest, Request, StoredRun, WhichRuns } from "../store.ts";
 import { refuseMissing, sealOf } from "./seals.ts";
 import type { Reading, SealReading, Writing } from "./statements.ts";
-import { damaged, sumOf, taskSum, type Value, verify } from "./sums.ts";
+import { damaged, sumAt, sumOf, type Value, verify } from "./sums.ts";
 
 export type Row = Record<string, unknown>;
 
@@ -136,28 +136,10 @@ function toSpec(row: unknown, index: number): TaskSpec {
 }
 
 function toTaskRow(values: unknown): TaskRow {
-  const row = values as [...Parameters<typeof taskSum>, sum: number];
-  const [run, task, state, version, attempt, failures, expiries, approved, since, ...rest] = row;
-  const [notBefore, worker, deadline, tokenHash, lostBy, lane, detail, found] = rest;
-  const sum = taskSum(
-    run,
-    task,
-    state,
-    version,
-    attempt,
-    failures,
-    expiries,
-    approved,
-    since,
-    notBefore,
-    worker,
-    deadline,
-    tokenHash,
-    lostBy,
-    lane,
-    detail,
-  );
-  verify(found, sum, () => `task ${task} of run ${run}`);
+  const columns = values as readonly Value[];
+  const [run, task, state, version, attempt, failures, expiries, approved, since, ...rest] = columns;
+  const [notBefore, worker, deadline, tokenHash, lostBy, lane, detail, sum] = rest;
+  verify(sum, sumAt("task", columns, 0, columns.length - 1), () => `task ${task} of run ${run}`);
   return {
     run,
     task,
@@ -174,6 +156,6 @@ function toTaskRow(values: unknown): TaskRow {
     tokenHash,
     lostBy,
     lane,
-    detail: detail === null ? null : JSON.parse(detail),
+    detail: detail === null ? null : JSON.parse(detail as string),
   } as TaskRow;
 }

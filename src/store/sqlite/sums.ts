@@ -78,32 +78,6 @@ export function sumAt(table: Table, values: readonly Value[], from: number, coun
   return sum;
 }
 
-/** The same as `sumOf("task", …)`, for the rows that are read most. */
-export function taskSum(
-  run: number,
-  task: number,
-  state: string,
-  version: number,
-  attempt: number,
-  failures: number,
-  expiries: number,
-  approved: number,
-  since: number,
-  notBefore: number | null,
-  worker: string | null,
-  deadline: number | null,
-  tokenHash: string | null,
-  lostBy: string | null,
-  lane: string | null,
-  detail: string | null,
-): number {
-  let sum = mixValue(mixNumber(mixNumber(SEEDS.task, run), task), state);
-  sum = mixNumber(mixNumber(mixNumber(sum, version), attempt), failures);
-  sum = mixNumber(mixNumber(mixNumber(sum, expiries), approved), since);
-  sum = mixValue(mixValue(mixValue(sum, notBefore), worker), deadline);
-  return mixValue(mixValue(mixValue(mixValue(sum, tokenHash), lostBy), lane), detail);
-}
-
 /** A row whose sum does not match its values. The message says which row; the store adds the file. */
 export const damaged = (what: string): UserError => new UserError("STORE_CORRUPT", what);
 
