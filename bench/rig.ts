@@ -66,7 +66,7 @@ export function percentiles(values: readonly number[]): Percentiles {
   return { samples: values.length, p50: at(0.5), p99: at(0.99) };
 }
 
-/** The first samples of latency are taken one right after the other, so that what everybody calls is compiled for good. */
+/** The first samples of latency are taken one right after the other, so that the common code is fully compiled. */
 const HURRIED_SAMPLES = 2_000;
 /**
  * They are thrown away, and so are the next, which are taken as those that count: what is only called after a pause would otherwise be

@@ -2,7 +2,7 @@
  * `node scripts/bundle.mjs DIST`: joins the modules that a command needs at its start into few files, because finding and reading
  * some hundred and fifty small ones takes longer than running them. Called by the build; a program that was not bundled works as well.
  *
- * What every look takes (`rota status`) is one file, and what `rota run` needs besides that before its first task is another: whoever only
+ * What every look takes (`rota status`) is one file, and what `rota run` needs besides that before its first task is another: a command that only
  * looks should not wait for a scheduler to be read. What other commands need stays beside them, and is loaded when asked for.
  *
  * The way there is no ES module, because before Node runs the first of these it loads what finds and links them, which takes 3 ms.
@@ -89,7 +89,7 @@ function filesOf({ fileName, code }) {
 }
 
 /**
- * A module in three files: as it is, as a function whose compiled form can be kept, and under its name one that takes whichever can be used.
+ * A module in three files: as it is, as a function whose compiled form can be kept, and under its name a module that takes whichever can be used.
  * The function's text has no letters beyond ASCII, so that it is read as it stands and takes half the memory.
  */
 function keptFiles(name, code) {

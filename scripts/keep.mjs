@@ -14,7 +14,7 @@ const bundle = pathToFileURL(join(dist, "cli/bundle/")).href;
 const own = (path) => import(pathToFileURL(join(dist, "cli", path)).href);
 const { PARTS, taken, bodyOf, keptOf } = await own("kept.js");
 
-/** Some that are independent, some that are not, one that fails and is tried again. */
+/** Some tasks are independent, some are not, and a failing task is tried again. */
 const PLAN = {
   name: "kept",
   tasks: {

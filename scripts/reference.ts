@@ -169,7 +169,7 @@ ${table(
     [code("ROTA_SESSION"), "The session that `rota claim` and the like speak for."],
     [code("ROTA_DEBUG"), "`1` adds the stack to a fault of Rota itself."],
     [code("NO_COLOR"), "Anything but nothing turns colours off."],
-    [code("FORCE_COLOR"), "Anything but `0` turns colours on, even where nobody watches."],
+    [code("FORCE_COLOR"), "Anything but `0` turns colours on, even where the output is no terminal."],
   ],
 )}`;
 }
@@ -295,7 +295,7 @@ const grant = await rota.claim({ session: "s1", waitMs: 60_000 });`,
 
 The owner's token is in the file \`token\` of the state directory, readable by the owner alone, and may do everything. Others
 are issued with \`POST /v1/tokens\`; only their hashes are kept. Send one as \`authorization: Bearer TOKEN\`. Each scope includes
-those before it: ${SCOPES.map(code).join(", ")}. Ten wrong tokens in a minute lock out whoever comes anew until the minute is over.
+those before it: ${SCOPES.map(code).join(", ")}. Ten wrong tokens in a minute lock out new callers until the minute is over.
 
 A session belongs to the token that joined it, by the id of the token: not to its name, which may be given again after a token was
 revoked. Its keys and its leases go with it. Another \`work\` token cannot act for it on any path, on a channel or over MCP: that is

@@ -219,7 +219,7 @@ test("a test is skipped with a reason, and never run alone", () => {
   expect(complaints({ "test/e2e/run.test.ts": "describe.only()" })).toHaveLength(1);
 });
 
-/** The simulation plants them by text, in processes of its own that take minutes: whoever moves such a text hears of it here. */
+/** The simulation plants bugs by text, in processes of its own that take minutes. A moved text is found here at once. */
 test.each(Object.entries(PLANTED_BUGS))("%s can be planted", (_, { file, find }) => {
   expect(readFileSync(join("src", file), "utf8").split(find)).toHaveLength(2);
 });

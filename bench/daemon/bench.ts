@@ -1,4 +1,4 @@
-/** What the daemon does over its socket: pairs of claim and complete, waking whoever waits, being idle, memory, and a crowd. */
+/** What the daemon does over its socket: pairs of claim and complete, waking sessions that wait, being idle, memory, and a crowd. */
 import { rmSync } from "node:fs";
 import { loadavg } from "node:os";
 import { compareLatencies, type Runner } from "../peers/field.ts";

@@ -17,7 +17,7 @@ export async function claimTimes(
   await using submitter = connect({ socket });
   await using _others = await waitInVain(await joinSessions(socket, idle, { prefix: "idle" }));
   const [one] = await joinSessions(socket, 1, { capabilities: [SKILL] });
-  if (one === undefined) throw new Error("nobody joined");
+  if (one === undefined) throw new Error("no session joined");
   const times: number[] = [];
   let left = 0;
   while (times.length < claims + WARM_UP) {

@@ -1,4 +1,4 @@
-/** What a daemon costs while everybody waits: a thousand sessions, each in a claim that nothing answers. */
+/** What a daemon costs while every session waits: a thousand sessions, each in a claim that nothing answers. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Served } from "./serve.ts";
 import { joinSessions } from "./sessions.ts";

@@ -1,6 +1,6 @@
 /**
- * Loaded into the daemon before its own code: tells whoever started it, over the channel between them, what it uses. The daemon
- * itself is what everybody runs.
+ * Loaded into the daemon before its own code: tells its parent process, over the channel between them, what it uses. The daemon
+ * itself is the same program that users run.
  */
 process.on("message", (asked) => {
   if (asked === "collect") for (let times = 0; times < 4; times++) globalThis.gc?.();

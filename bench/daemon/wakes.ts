@@ -10,7 +10,7 @@ const WAIT_MS = 60_000;
 export async function wakeTimes({ socket }: Served, samples: number): Promise<readonly number[]> {
   await using submitter = connect({ socket });
   const [one] = await joinSessions(socket, 1);
-  if (one === undefined) throw new Error("nobody joined");
+  if (one === undefined) throw new Error("no session joined");
   const plan = planText({ count: 1 });
   const times: number[] = [];
   for (let no = 0; no < samples + WARM_UP_SAMPLES; no++) {

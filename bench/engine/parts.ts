@@ -56,7 +56,7 @@ const LEDGER = `
     kind text not null, data text, sum integer not null
   ) strict`;
 
-/** The floor: the same by hand, in batches of the same size, with nothing to decide and nobody to ask. */
+/** The floor: the same by hand, in batches of the same size, with nothing to decide and no caller to answer. */
 function byHand(count: number, batch: number) {
   const db = new DatabaseSync(file);
   db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000");

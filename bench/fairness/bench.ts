@@ -36,7 +36,7 @@ export const bench: Bench = async ({ quick }) => {
       atMost("F6 starts out of turn", drf.outOfTurn, 0),
       atMost("F6 mixes in which lying helped", drf.lyingHelped, 0),
       atMost("F7 share of a party that returns, off after two windows, %", returning.error * 100, 1),
-      atLeast("F7 least service of anybody meanwhile, over what is due", returning.least, 0.95),
+      atLeast("F7 least service of any party meanwhile, over what is due", returning.least, 0.95),
       atMost("F8 moments at which a worker was idle and something fitted", idle.idle, 0),
       atMost("F9 starts before a more urgent task of the same party, strict", strict.overtaken, 0),
     ],

@@ -11,7 +11,7 @@ import { simulatedExecutor } from "../../src/simulate/executor.ts";
 import { forgetfulStore } from "../../src/store/memory/forgetful.ts";
 import type { Request } from "../../src/store/store.ts";
 
-/** One who asks for a share: a run of independent tasks, all ready from the beginning. */
+/** A party that asks for a share: a run of independent tasks, all ready from the beginning. */
 export interface Party {
   readonly weight: number;
   readonly tasks: readonly Work[];
@@ -20,7 +20,7 @@ export interface Work {
   readonly ms: number;
   readonly resources?: Amounts;
   readonly priority?: Priority;
-  /** Not before somebody opens the gate. */
+  /** Not before the gate is opened. */
   readonly later?: true;
 }
 
@@ -45,7 +45,7 @@ export interface Seen {
   readonly given: readonly Stay[];
   /** Everything that is out. */
   readonly out: ReadonlySet<Stay>;
-  /** Whether room is kept for somebody. */
+  /** Whether room is kept for a task. */
   readonly reserved: boolean;
 }
 
@@ -90,7 +90,7 @@ export async function contest(setup: Contest): Promise<readonly Stay[]> {
   });
   await engine.open();
   const stays = follow(engine, setup);
-  // All in one turn: nobody has a head start.
+  // All in one turn: no party has a head start.
   const runs = Promise.all(setup.parties.map((party, at) => engine.submit(manifestOf(party, at), specsOf(party))));
   const ended = runs.then((all) => Promise.all(all.map((run) => engine.idle(run))));
   if (setup.opensAt !== undefined) {

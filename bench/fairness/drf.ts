@@ -56,7 +56,7 @@ function randomMix(random: Random): Contest {
   return { workers: WORKERS, capacity, parties, until: 1 };
 }
 
-/** Up to the first moment at which somebody's next task does not fit. */
+/** Up to the first moment at which the next task of a party does not fit. */
 function isEqualUpToOneTask(setup: Contest, stays: readonly Stay[]): boolean {
   const shares = setup.parties.map(() => 0);
   const free = { ...setup.capacity };
@@ -101,7 +101,7 @@ function lie(setup: Contest, random: Random): Contest {
 }
 
 /**
- * Over time and not at one moment, where the last task that happens to fit or not decides: everybody's tasks take the same time, and
+ * Over time and not at one moment, where the last task that happens to fit or not decides: all tasks take the same time, and
  * what counts is how many of the first party's were done by the end.
  */
 async function helps(truth: Contest, lied: Contest): Promise<boolean> {

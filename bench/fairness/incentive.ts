@@ -1,4 +1,4 @@
-/** F4 and the end of F5: sharing leaves nobody worse off than a machine of their own, and strict priorities starve nobody for ever. */
+/** F4 and the end of F5: sharing leaves no party worse off than a machine of its own, and strict priorities starve no task for ever. */
 
 import { seconds } from "../../src/domain/time.ts";
 import { seededRandom } from "../../src/effects/random.ts";

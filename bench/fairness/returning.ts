@@ -1,4 +1,4 @@
-/** F7: a party that had nothing to do for a while gets its share again, no more and no less, and nobody pays for its absence. */
+/** F7: a party that had nothing to do for a while gets its share again, no more and no less, and no party pays for its absence. */
 import { contest, type Party } from "./contest.ts";
 import { serviceByCell, targetsOf, windowShares } from "./measures.ts";
 import { WEIGHTS } from "./scenarios.ts";

@@ -1,11 +1,11 @@
-/** Four ways in which the tasks of those who share can differ. Weights 50, 30, 15 and 5 in all of them. */
+/** Four ways in which the tasks of the sharing parties can differ. Weights 50, 30, 15 and 5 in all of them. */
 import { type Random, seededRandom } from "../../src/effects/random.ts";
 import type { Contest, Party, Work } from "./contest.ts";
 
 export interface Scenario {
   readonly name: string;
   readonly setup: Contest;
-  /** Mean length of a task, when everybody gets what is theirs. */
+  /** Mean length of a task, when every party gets its share. */
   readonly meanMs: number;
   /** The longest task there is. */
   readonly longestMs: number;
@@ -54,7 +54,7 @@ const KINDS: Readonly<Record<string, { readonly kinds: readonly Kind[]; readonly
 };
 export const SCENARIOS: readonly string[] = Object.keys(KINDS);
 
-/** Everybody has work for `windows` times the window of `windowOf`, and some more. */
+/** Every party has work for `windows` times the window of `windowOf`, and some more. */
 export function scenario(name: string, workers: number, lastingMs: number, seed: number): Scenario {
   const { kinds, capacity } = KINDS[name] as (typeof KINDS)[string];
   const random = seededRandom(seed);

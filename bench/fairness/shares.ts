@@ -1,4 +1,4 @@
-/** F1, F2, F3 and F5: what everybody gets while everybody has something to do. */
+/** F1, F2, F3 and F5: what each party gets while every party has something to do. */
 import { contest, type Stay } from "./contest.ts";
 import {
   backloggedUntil,

@@ -1,4 +1,4 @@
-/** F8 and F9: nobody is idle while something fits, and nobody goes before the more urgent. Counted from what happens, not from what is said. */
+/** F8 and F9: no worker is idle while a task fits, and no task goes before a more urgent one. Counted from the events, not from the scheduler's own figures. */
 import { PRIORITIES, type Priority } from "../../src/domain/spec.ts";
 import { seededRandom } from "../../src/effects/random.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
@@ -7,9 +7,9 @@ import { SCENARIOS, scenario, WEIGHTS } from "./scenarios.ts";
 
 export interface IdleFigures {
   readonly moments: number;
-  /** A worker was idle, a ready task would have fitted, and no room was kept for anybody. */
+  /** A worker was idle, a ready task would have fitted, and no room was kept for any task. */
   readonly idle: number;
-  /** The same while room was kept for one who was passed over: what fairness costs. */
+  /** The same while room was kept for a task that was passed over: the cost of fairness. */
   readonly kept: number;
 }
 

@@ -133,10 +133,10 @@ function latencyRunners(hall: Hall, { samples }: Sizes): readonly Runner<readonl
   ];
 }
 
-/** Against the one that comes closest. */
+/** Against the closest peer. */
 function fasterThanAll(what: string, { ratios }: Rates): Goal {
   const peers = Object.entries(ratios).filter(([name]) => !OWN.includes(name));
-  const [name, ratio] = peers.toSorted(([, a], [, b]) => a - b)[0] ?? ["nobody", Number.NaN];
+  const [name, ratio] = peers.toSorted(([, a], [, b]) => a - b)[0] ?? ["no peer", Number.NaN];
   return atLeast(`${what}: rota ÷ ${name}`, ratio, FASTER_MIN);
 }
 

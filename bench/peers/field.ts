@@ -1,4 +1,4 @@
-/** What is measured of everybody, in turns, so that whatever else the machine does meets all of them: rates and latencies, with ratios. */
+/** Measures every runner, in turns, so that other load on the machine meets all of them: rates and latencies, with ratios. */
 import { loadavg } from "node:os";
 import { median, type Percentiles, percentiles, round } from "../rig.ts";
 import type { Skipped, Throughput } from "./queues/hall.ts";
@@ -31,7 +31,7 @@ export interface Rate extends Throughput {
 
 export interface Turns {
   readonly rounds: number;
-  /** Called before each turn, so that nobody is measured beside what another has left behind. */
+  /** Called before each turn, so that no runner is measured beside what another has left behind. */
   readonly rest: () => Promise<void>;
 }
 
@@ -93,7 +93,7 @@ interface Laps<T> {
   skipped?: string;
 }
 
-/** Every round begins with another runner, and every second goes backwards, so that nobody always comes after the same one. */
+/** Every round begins with another runner, and every second goes backwards, so that no runner always comes after the same one. */
 async function takeTurns<T extends object>(
   runners: readonly Runner<T>[],
   { rounds, rest }: Turns,

@@ -1,4 +1,4 @@
-/** Brings the peers that npm has, at the versions of this folder's manifest, the first time somebody asks for them. */
+/** Brings the peers that npm has, at the versions of this folder's manifest, the first time they are needed. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -46,7 +46,7 @@ export function timeCommand({ file, args, cwd, env }: CommandLine): Promise<Timi
   });
 }
 
-/** Without what the npm that started this benchmark, or whoever sets Rota up differently here, would have programs do. */
+/** Without what the npm that started this benchmark, or another set-up of Rota on this machine, would set for programs. */
 const plainEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:npm|rota|node_run)_/i.test(name)));
 

@@ -64,7 +64,7 @@ export function tell(spec: TaskSpec, estimate: number | undefined): TaskSpec {
 }
 
 const RUN = runId("quality");
-/** Nobody dies on virtual time; renewing leases over weeks of it would be all the work. */
+/** No worker dies on virtual time; renewing leases over weeks of it would be all the work. */
 const FOR_EVER = millis(2 ** 52);
 
 /** Taken from the events the engine commits, and filled as time goes on. */

@@ -133,7 +133,8 @@ async function goOn({ log, file, from, take, over, terminal }: Following): Promi
     // Asked before the bytes are read: what is written before the end is then read after it.
     const state = await over();
     at = await readOn(log, at, take);
-    if (state === "abandoned") terminal.err("The scheduler is gone, and nobody recorded how this attempt ended.\n");
+    if (state === "abandoned")
+      terminal.err("The scheduler is gone, and no scheduler recorded how this attempt ended.\n");
     if (state !== "going") return;
   }
 }

@@ -1,4 +1,4 @@
-/** The commands of those who do the work: joining, claiming and reporting, against a real daemon. */
+/** The commands of a worker: joining, claiming and reporting, against a real daemon. */
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -143,7 +143,7 @@ describe("a session", () => {
 describe("why a task of a pool waits", () => {
   const NEXT = /^Next\n(?: {2}.*\n)+/m;
 
-  test("nobody has joined: how to join", async () => {
+  test("no session has joined: how to join", async () => {
     const place = await served();
     await place.submit("  review: { pool: writers, prompt: Review it, requires: [rust] }\n");
     const why = await place.says(["why", "review"]);
@@ -291,7 +291,7 @@ describe("a lease", () => {
     await place.says(["complete", "write"], { ...env, ROTA_FENCE: "2" });
   });
 
-  test("under one key is one lease, whoever asks again", async () => {
+  test("under one key is one lease, also for a second caller", async () => {
     const place = await served();
     await place.submit(TWO);
     const session = await joined(place);

@@ -1,4 +1,4 @@
-/** Commands that step in: heard by a scheduler that lives, kept for one that does not. */
+/** Commands that step in: carried out by a running scheduler, and kept while there is none. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";

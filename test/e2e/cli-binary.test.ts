@@ -68,7 +68,7 @@ describe("the entry", () => {
     expect(run).toThrow(expect.objectContaining({ status: 2, stderr: expect.stringMatching(SAYS_HOW) }));
   });
 
-  test("ends as one that is at fault where it ends without having said how", async () => {
+  test("ends with the code of a fault where it ends without an exit code of its own", async () => {
     const preload = `data:text/javascript,${encodeURIComponent("process.exit = () => {};")}`;
     const { code, out } = await spawnRota(["help"], { env: { NODE_OPTIONS: `--import ${preload}` } });
     expect([code, out.length > 0]).toEqual([70, true]);

@@ -45,7 +45,7 @@ describe("submit", () => {
     daemon.child.kill("SIGTERM");
     await daemon.ended;
     expect(existsSync(note)).toBe(false);
-    // One that dies leaves its note, and somebody else takes the socket.
+    // A daemon that dies leaves its note, and another program takes the socket.
     await place.serve("--socket", "else.sock");
     await place.kill();
     expect(existsSync(note)).toBe(true);
@@ -293,7 +293,7 @@ describe("what people ask of a run goes through the daemon", () => {
 });
 
 describe("a look from outside says what the daemon says", () => {
-  test("of tasks of a pool: nobody there, nobody idle, on hold, with another, in line", async () => {
+  test("of tasks of a pool: no session there, no session idle, on hold, with another, in line", async () => {
     const place = await served();
     const other = await place.submit("  theirs: { pool: writers, prompt: x }\n");
     const run = await place.submit(`${POOLED}  apart: { pool: others, prompt: x, requires: [cuda] }\n`);
@@ -338,7 +338,7 @@ test("tokens are issued once, listed without their secrets, and revoked", async 
   expect(listed).not.toContain(token);
   expect(await place.says(["token", "revoke", id])).toBe(`Token ${id} is revoked.\n`);
   expect(await place.json<{ tokens: object[] }>(["token", "list"])).toMatchObject({ tokens: [{ id, name: "laptop" }] });
-  expect((await place.rota(["token", "revoke", "nobody"])).err).toMatch(
+  expect((await place.rota(["token", "revoke", "absent"])).err).toMatch(
     /^TOKEN_UNKNOWN: .*\(`rota token list` shows them/,
   );
   expect((await place.rota(["token", "issue", "x", "--scope", "all"])).err).toMatch(

@@ -248,7 +248,7 @@ describe("events", () => {
     expect(out.trim().split("\n").at(-1)).toContain('"kind":"run_finished"');
   });
 
-  test("are followed no longer when nobody reads them", async () => {
+  test("are followed no longer when the reader is gone", async () => {
     const { cwd } = await openScene([task("only")]);
     const terminal = fakeTerminal();
     const following = rota(["events", "--follow"], { cwd, terminal });
@@ -369,7 +369,7 @@ describe("logs", () => {
     expect(await rota(["logs", "only", "-f"], { cwd })).toEqual({
       code: 0,
       out: "begun\n",
-      err: "The scheduler is gone, and nobody recorded how this attempt ended.\n",
+      err: "The scheduler is gone, and no scheduler recorded how this attempt ended.\n",
     });
   });
 });

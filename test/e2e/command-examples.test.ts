@@ -6,7 +6,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { freshDir } from "../rig/cli.ts";
 import { bash } from "../rig/guide.ts";
 
-/** Some tasks that run, one that waits for a person, one that waits for it, and two for agents. */
+/** Some tasks that run, a task that waits for a person, a task that waits for that, and two for agents. */
 const PLAN = `name: plan
 tasks:
   build: { run: echo built }
@@ -93,7 +93,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
       "rota heartbeat review --every 1m &": "kill %%; wait %% || true; rota release review",
     },
   },
-  "with a daemon and somebody who steps in": {
+  "with a daemon and a person who steps in": {
     plan: PLAN,
     begin: `${SERVE}rota submit plan.yaml\n${SESSION}`,
     commands: ["pause", "resume", "drain", "edit", "approve", "requeue", "cancel"],

@@ -58,7 +58,7 @@ let files = 0;
 const newFile = (): string => join(root, `${++files}`, "rota.db");
 
 let seen: readonly string[] = [];
-/** Which thread commits: the one that everything else is done by, or one of its own. And commits that are synced beside everything else. */
+/** Which thread commits: the main thread, or a thread of its own. And commits that are synced later, beside other work. */
 const WAYS = ["inline", "aside", "normal"] as const;
 type Way = (typeof WAYS)[number];
 const counts = new Map<Way, Readonly<Record<Call, number>>>();
@@ -205,7 +205,7 @@ async function expectWhole(file: string, end: Traced, fault: Fault): Promise<voi
   expect(await portrait(store), point).toBe(seen.at(-1));
 }
 
-/** What was tried, for whoever runs the whole of it. */
+/** The points that were tried, for the reader of a full run. */
 function report(what: string, points: readonly Fault[]): void {
   expect(points.length).toBeGreaterThan(0);
   if (!ALL) return;

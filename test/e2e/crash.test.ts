@@ -43,7 +43,7 @@ function layeredPlan(): string {
   return JSON.stringify({ name: "fire", tasks });
 }
 
-/** Each is so short that the next one is begun before anybody has written down that it may, and before the end of this one is. */
+/** Each task is so short that the next one begins before its start, and before the end of this one, is on the disk. */
 function chainedPlan(): string {
   const tasks: Record<string, unknown> = {};
   for (let no = 0; no < TASKS; no++) {

@@ -1,4 +1,4 @@
-/** Many sessions at one daemon, through its socket: each task is done exactly once, whoever else reports on it. */
+/** Many sessions at one daemon, through its socket: each task is done exactly once, also when other sessions report on it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -78,7 +78,7 @@ test(`${SESSIONS} sessions do ${TASKS} tasks, each exactly once, with one winner
   expect(ends.length).toBe(TASKS);
   expect(new Set(ends).size).toBe(TASKS);
   expect(events.filter(({ kind }) => kind === "claimed").length).toBe(claims.length);
-  // Whoever came second was refused, and that is on record.
+  // The second report was refused, and the ledger has that.
   expect(events.some(({ kind }) => kind === "late_report_refused")).toBe(true);
   await stop(served);
   expect((await place.rota(["doctor", "--state", "state"])).code).toBe(0);
@@ -106,7 +106,7 @@ function zombieIn(
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ZOMBIE, state, ...args], {
     stdio: ["pipe", "pipe", "inherit"],
   });
-  // One that is still stopped when the test has failed would be stopped for ever.
+  // A process that is still stopped when the test has failed would stay stopped for ever.
   onTestFinished(() => void child.kill("SIGKILL"));
   let out = "";
   child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {

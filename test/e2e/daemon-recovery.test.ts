@@ -10,7 +10,7 @@ import { openPlace, type Place, processesWith, until } from "../rig/rota.ts";
 
 const startsRunning = (event: EventReply): boolean => event.kind === "started" && event.task === "running";
 
-/** Everybody waits a little longer than the daemon is away. */
+/** Every session waits a little longer than the daemon is away. */
 const SETTINGS = { ROTA_LEASE_TTL: "20s", ROTA_OFFER_TTL: "10m", ROTA_WAKE_INTERVAL: "1h" };
 
 const plan = {
@@ -19,7 +19,7 @@ const plan = {
     offered: { prompt: "offered", pool: "listeners" },
     claimed: { prompt: "claimed", pool: "agents", priority: "critical" },
     worked: { prompt: "worked on", pool: "agents", priority: "high" },
-    queued: { prompt: "queued", pool: "nobody" },
+    queued: { prompt: "queued", pool: "deserted" },
     blocked: { run: "true", needs: ["running"] },
     running: { run: "echo $$ > running.pid; echo once >> running.log; while [ ! -e go ]; do sleep 0.05; done" },
     backing: { prompt: "rate limited", pool: "agents", priority: "critical" },
@@ -107,11 +107,11 @@ async function expectGoesOn(
   { claimed, worked }: Awaited<ReturnType<typeof arrange>>,
 ): Promise<void> {
   const proof = ({ run, task, fence, token }: Grant) => ({ run, task, fence, token });
-  // Sessions keep what they hold, with the token they were given by the one that died.
+  // Sessions keep what they hold, with the token from the daemon that died.
   expect(await client.heartbeat(proof(claimed))).toMatchObject({ fence: 1 });
   expect(await client.complete(proof(claimed))).toMatchObject({ state: "succeeded" });
   expect(await client.complete(proof(worked))).toMatchObject({ state: "succeeded" });
-  // What was offered is still kept for the one it was offered to, and nobody else.
+  // The offered task is still kept for the session that was woken for it, and for no other.
   expect(await client.claim({ session: "l1" })).toMatchObject({ task: "offered" });
   expect(await client.claim({ session: "a2" })).toBeUndefined();
   await client.resume({ run: "last", task: "paused" });

@@ -81,7 +81,7 @@ describe.each(DURABILITIES)(
       }
     }, 120_000);
 
-    test("and one that is whole is gone on with, and until then every look says that it is not", async () => {
+    test("and a whole log is gone on with, and until then every look says that it is not recovered", async () => {
       using place = openPlace();
       await killed(place, durability);
       const look = (...args: readonly string[]) => rota([...args, "--state", "state"], { cwd: place.dir });

@@ -1,4 +1,4 @@
-/** A machine that is slow, full, crowded or confused: nothing is lost, nobody is killed by mistake, and it goes on when it is over. */
+/** A machine that is slow, full, crowded or confused: nothing is lost, no process is killed by mistake, and work goes on when it is over. */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
@@ -35,7 +35,7 @@ describe("R15: many that start at once on one directory", () => {
       for (const { code, err } of others) {
         expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^STATE_BUSY: .*pid \d+/) });
       }
-      // The one that is left is not disturbed by those that came and went.
+      // The daemon that is left is not disturbed by those that came and went.
       await using client = connect({ state: join(place.dir, "state") });
       expect(await client.info()).toMatchObject({ pid: serving[0]?.child.pid });
       serving[0]?.child.kill(round % 2 === 0 ? "SIGKILL" : "SIGTERM");
@@ -145,7 +145,7 @@ describe("R9: a store that is slow or busy", () => {
 });
 
 describe("R12: when there are no file descriptors left", () => {
-  test("those who are connected are heard, others are turned away, and afterwards it is as before", async () => {
+  test("connected callers are heard, others are turned away, and afterwards it is as before", async () => {
     using place = openPlace();
     const child = spawn("sh", ["-c", `ulimit -n 64; exec ${BIN} serve --state state`], {
       cwd: place.dir,

@@ -75,7 +75,7 @@ test("an agent submits a plan, does what is its to do, and the rest follows", as
   expect((events as { kind: string }[]).map(({ kind }) => kind)).toContain("claimed");
 });
 
-test("an agent that waits is given what another submits; one that is told to stop hears of it", async () => {
+test("an agent that waits is given what another submits; an agent that is told to stop hears of it", async () => {
   const dir = freshDir();
   await daemon(dir);
   const [one, other] = await Promise.all([agent(dir), agent(dir, ["--agent", "boss", "--scope", "admin"])]);

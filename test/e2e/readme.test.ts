@@ -31,7 +31,7 @@ const wordsOf = (command: string): string[] =>
 test("the plan in the README is worked on by four agents, waits for its gate, and goes on when it is opened", async () => {
   using place = openPlace();
   place.file("plan.yaml", block("yaml"));
-  // Whoever reads it may have no `npm`: one stands in for it here.
+  // The machine of the reader may have no `npm`: a script replaces it here.
   for (const script of ["ship.sh", "npm"]) {
     place.file(script, "#!/bin/sh\necho done $1\n");
     chmodSync(join(place.dir, script), 0o755);
@@ -73,7 +73,7 @@ test("every command the README names does what it says", async () => {
   }
 });
 
-/** The tasks the README speaks of are of its own plan; this run is of the one that `rota init` writes. */
+/** The README speaks of tasks of its own plan; this run is of the plan that `rota init` writes. */
 const asTyped = (words: readonly string[]): string[] => words.map((word) => (word === "ship" ? "build" : word));
 
 test("and so does every command it names for a scheduler that stays", async () => {

@@ -66,7 +66,7 @@ describe("a run of a part of a plan", () => {
     expect(did(place, "shipped")).toBe(true);
   });
 
-  test("of a task that is not there is refused, with the one that was meant and how to see all", async () => {
+  test("of a task that is not there is refused, with the task that was meant and how to see all", async () => {
     using place = openPlace();
     place.file("plan.yaml", PLAN);
     expect(await place.rota(["run", "plan.yaml", "--only", "biuld"])).toMatchObject({

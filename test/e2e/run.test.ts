@@ -106,7 +106,7 @@ describe("how a run ends", () => {
       outcome: "waiting",
     });
     expect((await place.rota(["approve", "ship", "--why", "green"])).code).toBe(0);
-    // Nobody is there to do it, so it is kept, and whoever looks is told so.
+    // No scheduler is there to do it, so it is kept, and a person who looks is told so.
     const asked = [{ kind: "approve", task: "ship", by: expect.any(String), why: "green", at: expect.any(String) }];
     expect(lastJson<object>(await place.rota(["why", "ship", "--json"]))).toMatchObject({ reason: "gate", asked });
     expect(lastJson<object>(await place.rota(["status", "--json"]))).toMatchObject({ asked });
@@ -129,7 +129,7 @@ describe("how a run ends", () => {
 
   test("what a time-out ends is told, and nothing of it is left", async () => {
     using place = openPlace();
-    // Long enough for a shell to begin, on any machine: one that has not yet set its trap ends at the first word.
+    // Long enough for a shell to begin, on any machine: a shell that has not set its trap yet ends at the first signal.
     plan(place, {
       slow: { run: "trap '' TERM; sleep 60 & wait; sleep 60", timeout: { soft: "2s", hard: "3s" } },
     });
@@ -218,7 +218,7 @@ describe("one state directory", () => {
     await expectSound(place);
   });
 
-  test("one that crashed does not stand in the way", async () => {
+  test("a crashed run does not stand in the way", async () => {
     using place = openPlace();
     plan(place, { hold: { run: "sleep 30" } });
     const first = place.start(["run", "plan.json"]);
@@ -228,7 +228,7 @@ describe("one state directory", () => {
     await first.ended;
     place.file("plan.json", JSON.stringify({ name: "other", tasks: { quick: { run: "true" } } }));
     expect((await place.rota(["run", "plan.json", "--json"])).code).toBe(0);
-    // Nobody goes on with the first run, so what it had running was stopped.
+    // No scheduler continues the first run, so what it had running was stopped.
     expect((await events(place)).filter(({ task, kind }) => task === "hold" && kind === "succeeded")).toEqual([]);
     expect(processesWith(`ROTA_RUN=${String(held?.["run"])}`)).toEqual([]);
     await expectSound(place);

@@ -1,4 +1,4 @@
-/** What is answered is on the disk, and so is the name it has there: each of these calls is one that a power cut would need. */
+/** What is answered is on the disk, and so is its name in the folder: a power cut would need each of these calls. */
 import { realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz -- PARSER|all [--seconds N] [--seed S] [--only NO]`: feeds a parser until the time is up. What breaks it is printed, kept in the
- * corpus, and played again with `--seed S --only NO`. The work is done in a thread of its own, so that one that hangs can be named.
+ * `npm run fuzz -- PARSER|all [--seconds N] [--seed S] [--only NO]`: feeds a parser until the time is up. Inputs that break it are printed, kept in the
+ * corpus, and played again with `--seed S --only NO`. The work is done in a thread of its own, so that a parser that hangs can be named.
  */
 
 import { parseArgs } from "node:util";

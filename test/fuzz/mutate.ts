@@ -1,4 +1,4 @@
-/** From inputs that are known to inputs that nobody has thought of: the same random numbers give the same input. */
+/** Makes new inputs from known ones: the same random numbers give the same input. */
 import type { Random } from "../../src/effects/random.ts";
 
 export const below = (random: Random, most: number): number => Math.floor(random.next() * most);

@@ -1,4 +1,4 @@
-/** Everything that reads what somebody else has written, and what it promises beside not breaking. */
+/** Every parser of text from outside, and what it promises beside not breaking. */
 import { deepStrictEqual } from "node:assert/strict";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { open, rm } from "node:fs/promises";

@@ -42,7 +42,7 @@ export function brokenClaims(run: Run, events: readonly Event[]): readonly strin
       const held = [...tasks.values()].filter(({ holder }) => holder === event.worker).length;
       if (held >= (session?.slots ?? 1)) say(`${event.worker} has ${held} already`);
     }
-    if (ENDS.has(event.kind) && event.kind !== "cancelled" && seen.holder === undefined) say("nobody had it");
+    if (ENDS.has(event.kind) && event.kind !== "cancelled" && seen.holder === undefined) say("no worker had it");
     if (event.kind === "starved" && seen.starved) say("it was told before");
     note(event, seen);
   }

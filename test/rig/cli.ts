@@ -41,7 +41,7 @@ export function freshDir(): string {
 
 export interface FakeTerminal extends Terminal {
   readonly said: { out: string; err: string };
-  /** Nobody reads any more. */
+  /** The reader of the output is gone. */
   leave(): void;
 }
 

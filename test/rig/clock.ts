@@ -70,7 +70,7 @@ export class ManualClock implements Clock {
     await this.sleep(span);
   }
 
-  /** Whoever comes next has a clock that is behind. */
+  /** The next scheduler has a clock that is behind. */
   setBack(span: Millis): void {
     this.#now = later(this.#now, millis(0 - span));
   }

@@ -43,7 +43,7 @@ export const submitted = (client: Client, place: Place, plan: object, key?: stri
     ...(key !== undefined && { key }),
   });
 
-/** Whether somebody answers. The socket alone says nothing: it is there a moment before anybody listens. */
+/** Whether the daemon answers. The socket alone is no proof: it exists a moment before the daemon listens. */
 export const answers = (client: Client): Promise<boolean> =>
   client.info().then(
     () => true,

@@ -92,7 +92,7 @@ export const timeless = (text: string): string =>
     .replaceAll(/\b\d+(?:\.\d+)?(?:ms|s|m|h)(?:\d\d[sm])?\b/g, "SPAN")
     .replaceAll(/\d+ workers? · pid \d+ on \S+/g, "OWNER")
     .replaceAll(/^Resources .*$/gm, "Resources")
-    // Whether the last heartbeat crosses with the report of the end is chance; one that does is refused, and that is told.
+    // Whether the last heartbeat crosses with the report of the end is chance; such a heartbeat is refused, and the ledger has that.
     .replaceAll(/^.* report "heartbeat" refused: .*\n/gm, "")
     .replaceAll(/ {2,}/g, "  ")
     .trim();

@@ -15,7 +15,7 @@ export async function ownerOf(store: Store): Promise<number> {
 
 export function listingConformance(name: string, open: () => Store | Promise<Store>): void {
   describe(`${name}: runs`, () => {
-    test("runs are listed newest last, and one that is not there is not given", async () => {
+    test("runs are listed newest last, and an absent run is not given", async () => {
       await using store = await open();
       const scribe = new Scribe();
       scribe.submit([task("a")]);

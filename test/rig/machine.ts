@@ -56,7 +56,7 @@ export class Process {
     return this.ends({ kind: reason.kind, durationMs });
   }
 
-  /** Whoever watched is gone. */
+  /** The watching scheduler is gone. */
   orphan(): void {
     this.#watch = undefined;
     this.#tell = undefined;
@@ -122,7 +122,7 @@ export class Machine {
     for (const process of this.processes) process.orphan();
   }
 
-  /** Leaves no trace of the process: it did not run to its end, and nobody can find it again. */
+  /** Leaves no trace of the process: it did not run to its end, and no scheduler can find it again. */
   lose(process: Process): void {
     if (process.alive) process.outcome = { kind: "lost", durationMs: millis(0) };
     this.#gone.add(process);

@@ -6,7 +6,7 @@ import { ownerOf } from "./listing.ts";
 import { claimed, Scribe, started } from "./scribe.ts";
 
 export function orderingConformance(name: string, open: () => Store | Promise<Store>): void {
-  test(`${name}: several may be given at once: they are written in their order, and none after one that was refused`, async () => {
+  test(`${name}: several may be given at once: they are written in their order, and none after a refused batch`, async () => {
     await using store = await open();
     const epoch = await ownerOf(store);
     const scribe = new Scribe();

@@ -15,7 +15,7 @@ import type { Rig } from "./rig.ts";
 
 const POOL = "agents";
 
-/** A task for whoever comes from the pool `agents`. */
+/** A task for the sessions of the pool `agents`. */
 export const agentTask = (id: string, rest: Parameters<typeof task>[1] = {}): TaskSpec =>
   task(id, { pool: POOL, run: { prompt: `Do ${id}.` }, ...rest });
 

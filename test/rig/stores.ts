@@ -18,7 +18,7 @@ export interface GatedStore extends Store {
   close(): void;
   /** From now on every commit ends like this. */
   break(how: Error | "ownership-lost"): void;
-  /** The scheduler dies in this commit: before it was written, or after, but before anybody could know. */
+  /** The scheduler dies in this commit: before it was written, or after, but before any caller could know. */
   crashAt(commit: number, how: "lost" | "written"): void;
   /** What was committed, in order. */
   readonly committed: readonly Batch[];

@@ -108,7 +108,7 @@ function* steps(): Generator<Step> {
   yield* forgetting(scribe, commit);
 }
 
-/** Some runs, of which one has ended and nobody needs it any more: its events stand among those of another. */
+/** Some runs, one of which has ended and is no longer needed: its events are interleaved with those of another. */
 function* forgetting(scribe: Scribe, commit: (name: string) => Step): Generator<Step> {
   const { journal } = scribe;
   const old = scribe.submit([task("a")], { id: runId("run-3") }, runNo(3));
@@ -150,7 +150,7 @@ function* sessionsAndHolds(scribe: Scribe, run: Run, commit: (name: string) => S
   yield commit("an answer alone");
 }
 
-/** Does the steps from `from` on, and says after each that it is done. One that fails is the last, unless somebody wants to hear of it. */
+/** Does the steps from `from` on, and says after each that it is done. A step that fails is the last, unless the caller wants to hear of it. */
 export async function perform(
   store: Store,
   acknowledge: (done: number, name: string) => void,

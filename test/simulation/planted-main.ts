@@ -17,7 +17,7 @@ for (const name of names.length > 0 ? names : Object.keys(PLANTED_BUGS)) {
     from = found.seed;
   }
 }
-// Simulations that were broken off leave promises behind that nobody will keep.
+// Simulations that were broken off leave promises behind that never settle.
 process.exit(0);
 
 async function seek(simulator: Simulator, planted: PlantedBug, store: StoreKind, from: number) {

@@ -1,4 +1,4 @@
-/** Every planted bug is found, and within its seeds. One that is not would mean that the simulation has become blind. */
+/** Every planted bug is found, and within its seeds. A bug that is not found would mean that the simulation has become blind. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";

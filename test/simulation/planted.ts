@@ -5,7 +5,7 @@ import { STORE_KINDS, type StoreKind } from "../../src/simulate/faults/scenario.
  * Nothing of it is in the program. A simulation that does not find one of them would not find one like it either.
  */
 export interface PlantedBug {
-  /** Where it is looked for: one that is in one of the stores is not in the other. */
+  /** The stores with which the bug is looked for: a bug of one store is not in the other. */
   readonly stores: readonly StoreKind[];
   readonly file: string;
   /** Stands in the file exactly once. */
@@ -54,7 +54,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "turn.after(() => live.start());",
     "live.start();",
   ),
-  "what has ended is lost where nobody has heard of it yet": bug(
+  "an end that was not reported yet is lost": bug(
     "engine/local-workers.ts",
     "take((turn) => this.#hear(turn, live, report))",
     "{ if (live.hasEnded) this.#live.delete(live.task); take((turn) => this.#hear(turn, live, report)); }",
@@ -97,7 +97,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "if (offer === undefined && this.#pauses.of(run, task) === undefined) return false;",
     "if (this.#pauses.of(run, task) === undefined) return false;",
   ),
-  "a pause does not hold those who wait already": bug("decide/pools.ts", "line.review(now, run);", ";"),
+  "a pause does not hold tasks that wait already": bug("decide/pools.ts", "line.review(now, run);", ";"),
   "a pause does not reach what depends on it": bug(
     "domain/pauses.ts",
     "void todo.push(run.tasks[no] as Task)",

@@ -36,7 +36,7 @@ export class Hall implements AsyncDisposable {
 
   constructor(scratch: Scratch) {
     this.#scratch = scratch;
-    // Whoever a server runs as must be able to come here.
+    // The user that a server runs as must be able to enter.
     chmodSync(scratch.path, 0o755);
   }
 
@@ -105,7 +105,7 @@ export class Hall implements AsyncDisposable {
 
   /**
    * What was measured before does not go on beside what is measured next: no server runs, cleans up or writes its backlog, and all
-   * that was written is on the disk. Whoever needs a server has it started anew.
+   * that was written is on the disk. A measurement that needs a server starts it again.
    */
   readonly rest = async (): Promise<void> => {
     await this[Symbol.asyncDispose]();

@@ -37,7 +37,7 @@ export async function open({ url, queue: name, goal, mode }) {
         jobs.map(({ id }) => id),
       );
       for (const _ of jobs) ended();
-      // What waits for others is let go every few seconds, or when somebody asks for it.
+      // Jobs that wait for others are released every few seconds, or at this call.
       if (hasFlows) await boss.resolveFlow();
     }
   };

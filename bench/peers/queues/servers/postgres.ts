@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import { bringQueue, QUEUE_MODULES } from "../roster.ts";
 import { endServer, reasonOf, type Startable, startServer } from "./started.ts";
 
-const NOBODY = 65_534;
+const UNPRIVILEGED = 65_534;
 /** Memory and log as the documentation would have them for a machine of this size, and nothing that weakens a promise. */
 const SETTINGS = {
   shared_buffers: "1GB",
@@ -36,16 +36,16 @@ async function startOwn(directory: string): Promise<Startable> {
   const isRoot = process.getuid?.() === 0;
   mkdirSync(directory, { recursive: true, mode: 0o755 });
   const native = join(directory, "native");
-  // It refuses to run as root, and whoever it runs as must be able to read it.
+  // The server refuses to run as root, and the user it runs as must be able to read the files.
   cpSync(join(package_, "native"), native, { recursive: true });
   linkLibraries(native);
   const data = join(directory, "data");
   const home = join(directory, "socket");
   for (const each of [data, home]) {
     mkdirSync(each, { mode: 0o700 });
-    if (isRoot) chownSync(each, NOBODY, NOBODY);
+    if (isRoot) chownSync(each, UNPRIVILEGED, UNPRIVILEGED);
   }
-  const who = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  const who = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
   const init = ["-D", data, "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--locale=C"];
   execFileSync(join(native, "bin/initdb"), init, { ...who, cwd: directory, stdio: ["ignore", "ignore", "pipe"] });
   const options = Object.entries(SETTINGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
@@ -54,7 +54,7 @@ async function startOwn(directory: string): Promise<Startable> {
       file: join(native, "bin/postgres"),
       args: ["-D", data, "-k", home, "-c", "listen_addresses=", ...options],
       cwd: directory,
-      ...(isRoot && { uid: NOBODY }),
+      ...(isRoot && { uid: UNPRIVILEGED }),
     },
     () =>
       existsSync(join(data, "postmaster.pid")) && /\bready\b/.test(readFileSync(join(data, "postmaster.pid"), "utf8")),
