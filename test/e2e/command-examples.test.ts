@@ -61,6 +61,12 @@ const SCENES: Readonly<Record<string, Scene>> = {
     commands: ["submit", "mcp", "workers", "token issue", "token list", "token revoke"],
     before: { "token revoke": "ID=$(rota token issue x 2>&1 > /dev/null | cut -d ' ' -f 2)" },
   },
+  "with a daemon and a command that is an agent": {
+    plan: PLAN,
+    // This one has enough after its first task.
+    begin: `${SERVE}rota submit plan.yaml\nprintf '#!/bin/sh\\nkill $PPID' > claude; chmod +x claude; PATH=$PWD:$PATH`,
+    commands: ["work"],
+  },
   "with a daemon and work for agents": {
     plan: PLAN,
     begin: `${SERVE}rota submit plan.yaml\n${SESSION}`,

@@ -225,6 +225,44 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
   },
   ...REPORT_COMMANDS,
   {
+    name: "work",
+    group: "Work as an agent",
+    summary: "Have a command do the tasks of a pool",
+    details:
+      "Joins the pool as a session and claims one task after the other. The command is started in the directory of the task with its prompt on standard " +
+      "input; what it prints is the summary, and a bad exit code is a failure. The lease is renewed while the command runs, and only then. When " +
+      "the task is cancelled or its lease is lost, and on SIGINT or SIGTERM, the command and all of its process group are asked to end and then killed; " +
+      "a task that was interrupted by a signal is handed back. A second signal kills at once. Ends when no task came within --wait.",
+    arguments: [
+      { name: "COMMAND", describe: "The command and its arguments, behind `--`", required: true, many: true },
+    ],
+    options: {
+      pool: {
+        kind: "text",
+        value: "NAME",
+        describe: "The pool whose tasks it takes",
+        fallback: "named like the agent",
+      },
+      agent: { kind: "text", value: "NAME", describe: "What kind of agent it is", fallback: "work" },
+      capability,
+      workspace,
+      ttl: {
+        kind: "span",
+        describe: "How long it keeps a task without a sign of life",
+        fallback: "the setting `sessionTtl`",
+      },
+      wait: { kind: "span", describe: "How long to wait for a task", fallback: "10m" },
+      grace: { kind: "span", describe: "How long the command has to end when it is asked to", fallback: "10s" },
+      socket,
+      state,
+    },
+    examples: [
+      "rota work --pool writers -- claude -p --permission-mode acceptEdits",
+      "rota work --pool writers --wait 1s -- tee prompt.txt",
+    ],
+    load: () => import("../work.ts"),
+  },
+  {
     name: "mcp",
     group: "Work as an agent",
     summary: "Serve an agent over MCP, on standard input and output",

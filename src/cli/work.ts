@@ -1,0 +1,52 @@
+/** `rota work -- COMMAND`: has a command do the tasks of a pool, one after the other, each under its lease. */
+import { agentCommand } from "../app/agent-command.ts";
+import { freshKey } from "../app/fresh-key.ts";
+import { dropLease, dropSession, keepLease } from "../app/kept-leases.ts";
+import { work } from "../app/work-loop.ts";
+import { minutes, seconds } from "../domain/time.ts";
+import { neutralize, neutralizeLines } from "../views/text.ts";
+import type { Run } from "./command.ts";
+import { callDaemon, given, placeOf } from "./daemon.ts";
+
+export const run: Run = async (input, context) => {
+  const { terminal, env } = context;
+  const { stop, kill } = askedToStop();
+  await using called = await callDaemon(input, context);
+  const root = await called.root();
+  const place = placeOf(input, context);
+  let session: string | undefined;
+  const show = (text: string): void => terminal.out(terminal.interactive ? neutralizeLines(text) : text);
+  await work({
+    client: called.client,
+    profile: {
+      capabilities: input.texts("capability"),
+      agent: input.text("agent") ?? "work",
+      ...given({ pool: input.text("pool"), workspace: input.text("workspace"), ttlMs: input.span("ttl") }),
+    },
+    start: agentCommand(input.arguments, show),
+    // The command's own reports go to the same daemon, whatever directory the task is done in.
+    environment: { ...env, ROTA_STATE: root, ...("socket" in place && { ROTA_SOCKET: place.socket }) },
+    wait: input.span("wait") ?? minutes(10),
+    grace: input.span("grace") ?? seconds(10),
+    freshKey,
+    keep: ({ run: of, task, fence, token, deadline }, by) => {
+      session = by;
+      const lease = { session: by, run: of, task, fence, token, deadline };
+      keepLease(root, lease);
+      return () => dropLease(root, lease);
+    },
+    tell: (line) => terminal.err(`${neutralize(line)}\n`),
+    stop,
+    kill,
+  });
+  if (session !== undefined) dropSession(root, session);
+  return 0;
+};
+
+/** The first signal has the task handed back once the command has ended; the second one ends the command at once. */
+function askedToStop(): { readonly stop: AbortSignal; readonly kill: AbortSignal } {
+  const [stop, kill] = [new AbortController(), new AbortController()];
+  const heard = (): void => (stop.signal.aborted ? kill.abort() : stop.abort());
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, heard);
+  return { stop: stop.signal, kill: kill.signal };
+}
