@@ -14,6 +14,8 @@ import { AgentStream } from "./stream.ts";
 export interface DriverUnderTest {
   readonly driver: Driver;
   readonly argv: readonly [string, ...string[]];
+  /** The program between, where its driver needs one. */
+  readonly bridge?: readonly [string, ...string[]];
   /** What the program itself does when a tool is refused: tell, or say nothing of it. */
   readonly tellsDenials: boolean;
 }
@@ -24,7 +26,7 @@ interface Ran {
   readonly verdict: Verdict;
 }
 
-export function driverConformance({ driver, argv, tellsDenials }: DriverUnderTest): void {
+export function driverConformance({ driver, argv, bridge = argv, tellsDenials }: DriverUnderTest): void {
   const root = mkdtempSync(join(tmpdir(), `rota-driver-${driver.name}-`));
   afterAll(() => rmSync(root, { recursive: true, force: true }));
   let count = 0;
@@ -44,7 +46,7 @@ export function driverConformance({ driver, argv, tellsDenials }: DriverUnderTes
       files,
       argv,
       promptWay: "stdin",
-      bridge: argv,
+      bridge,
       permissions: { mode: "safe", allow: [], deny: [] },
       session: "0b6a4e6e-0000-4000-8000-000000000001",
       isRoot: false,
@@ -58,7 +60,7 @@ export function driverConformance({ driver, argv, tellsDenials }: DriverUnderTes
   describe(`driver ${driver.name}`, () => {
     it("tells of a success: words, tools, files, tokens", async () => {
       const { verdict, evidence } = await run(
-        `@say Working.\n@write ${root}/made.txt hello\n@usage 300 40 0.5\n@say All done.`,
+        `@say Working.\n@write made.txt hello\n@usage 300 40 0.5\n@say All done.`,
       );
       expect(verdict).toMatchObject({ kind: "done", summary: "All done." });
       if (driver.name !== "command") expect(evidence.tools).toBe(1);
@@ -88,8 +90,10 @@ export function driverConformance({ driver, argv, tellsDenials }: DriverUnderTes
     });
 
     it("takes an end in the middle of a turn for none", async () => {
-      expect((await run("@say Begun.\n@crash")).verdict).toMatchObject({ kind: "signal" });
-      expect((await run("@say Begun.\n@exit 3")).verdict).toMatchObject({ kind: "exit" });
+      // A bridge says that its agent is gone; without one the process of the agent speaks for itself.
+      const [killed, left] = bridge === argv ? ["signal", "exit"] : ["unknown", "unknown"];
+      expect((await run("@say Begun.\n@crash")).verdict).toMatchObject({ kind: killed });
+      expect((await run("@say Begun.\n@exit 3")).verdict).toMatchObject({ kind: left });
       if (features.endsTurns) expect((await run("@say Begun.\n@silent")).verdict).toMatchObject({ kind: "unknown" });
     });
 

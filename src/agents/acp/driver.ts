@@ -1,4 +1,6 @@
 /** Any agent that speaks the Agent Client Protocol, with a bridge between: the bridge prints our own vocabulary. */
+
+import type { BridgeOrder } from "../bridge/order.ts";
 import type { AgentOrder, Driver, Start } from "../driver.ts";
 import { BridgeReader } from "./read.ts";
 
@@ -22,7 +24,13 @@ export const acp: Driver = {
 /** What the bridge has to know stands in a file, since it is more than an argument should hold. */
 function start(order: AgentOrder): Start {
   const { argv, mcp, model, permissions, resume } = order;
-  const told = { argv, mcp, model, permissions, resume };
+  const told: BridgeOrder = {
+    argv,
+    permissions,
+    ...(mcp !== undefined && { mcp }),
+    ...(model !== undefined && { model }),
+    ...(resume !== undefined && { resume }),
+  };
   return {
     argv: [...order.bridge, `${order.files}/bridge.json`],
     env: {},
