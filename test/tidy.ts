@@ -136,13 +136,13 @@ const NO_ACTOR =
 
 /** How many of these words were left in each part of the tree when the law was made. A number may only shrink; a part without one has none. */
 const NO_ACTOR_LEFT: Readonly<Record<string, number>> = {
-  "ARCHITECTURE.md": 18,
+  "ARCHITECTURE.md": 17,
   "CONTRIBUTING.md": 2,
-  docs: 64,
+  docs: 29,
   "src/app": 81,
-  "src/cli": 45,
+  "src/cli": 43,
   "src/engine": 154,
-  "src/execute": 99,
+  "src/execute": 25,
 };
 
 /** Where words that have a home may be used as well, and why. */
