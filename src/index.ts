@@ -1,5 +1,14 @@
 /** Rota as a library: check a plan, run it within a program, with functions and commands; speak to a daemon. */
 export type { Settings } from "./app/config.ts";
+export type {
+  BatchWaker,
+  EscalationActor,
+  PauseStore,
+  SessionWaker,
+  WaitingTask,
+  WakeParts,
+  WakeTarget,
+} from "./app/daemon/wake-parts.ts";
 export {
   type CheckedPlan,
   checkPlan,
@@ -17,6 +26,13 @@ export { TASK_STATES, type TaskState } from "./domain/task.ts";
 export type { Duration, Functions, PlanDefaults, PlanObject, PlanSource, PlanTask } from "./library/plan.ts";
 export type { ResultsOf, RunResult, TaskResult } from "./library/result.ts";
 export { type RunOptions, run } from "./library/run.ts";
+export {
+  type EmbeddedScheduler,
+  openScheduler,
+  type Rebuilt,
+  type SchedulerOptions,
+  type WakeScheduler,
+} from "./library/scheduler.ts";
 export {
   type TaskAnswer,
   type TaskContext,

@@ -68,7 +68,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   simulate: [...EFFECTFUL, "decide", "engine", "store", ...CONTRACTS],
   app: [...BELOW_APP, "engine", "wire", "simulate"],
   cli: [...SURFACE, "http", "mcp"],
-  library: [...SURFACE, "plan", "effects", "execute/inline", "http"],
+  library: [...SURFACE, "plan", "effects", "execute/inline", "http", "cli/version.ts"],
   http: [...SURFACE, "effects"],
   mcp: [...SURFACE, "effects/clock.ts"],
 };

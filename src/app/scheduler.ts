@@ -48,6 +48,8 @@ export interface Scheduler extends AsyncDisposable {
   readonly names: RunNames;
   /** The pools that the settings name. */
   readonly pools: readonly string[];
+  /** What its workers can do beside what all can. */
+  readonly capabilities: readonly string[];
 }
 
 export async function openScheduler(options: SchedulerOptions): Promise<Scheduler> {
@@ -118,6 +120,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     secrets,
     names: new RunNames({ secrets, store }),
     pools: Object.keys(config.pools),
+    capabilities,
     async [Symbol.asyncDispose]() {
       using _ = faults;
       bell?.[Symbol.dispose]();

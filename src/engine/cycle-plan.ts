@@ -21,9 +21,13 @@ export interface Plan {
   readonly otherErrors: string[];
 }
 
-export const newPlan = (turn: CycleTurn, recovered: readonly string[], recoveryErrors: string[]): Plan => ({
+export const newPlan = (
+  turn: CycleTurn,
+  { paused, recovered }: Pick<Plan, "paused" | "recovered">,
+  recoveryErrors: string[],
+): Plan => ({
   now: turn.now,
-  paused: turn.paused,
+  paused,
   counts: { pending: turn.pendingCount(), active: turn.active(), sessions: turn.sessions() },
   recovered,
   targets: [],

@@ -34,6 +34,7 @@ describe("the scheduler of pools that pull cannot claim", () => {
     "engine/cycle-port.ts",
     "engine/cycle-plan.ts",
     "engine/cooldowns.ts",
+    "engine/escalations.ts",
     "decide/ladder.ts",
   ])("%s imports nothing that can, not even by way of others, and not even its types", (file) => {
     const reached = reachedFrom(join(source, file)).map((path) => relative(source, path));

@@ -5,7 +5,7 @@ import type { WorkerId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import type { Session } from "../domain/session.ts";
 import type { Task } from "../domain/task.ts";
-import type { Instant } from "../domain/time.ts";
+import type { Instant, Millis } from "../domain/time.ts";
 
 /** What the cycle may write down. Claims are not among it. */
 export type CycleNews = Extract<
@@ -64,6 +64,10 @@ export interface Waker {
   wake(targets: readonly WakeTarget[]): Promise<readonly (Error | undefined)[]>;
 }
 
+/** What the ladder leads to that a person should hear of: told when it is durable, and again with each cycle until it is heard. */
+export type Escalation =
+  | { readonly kind: "starved"; readonly pending: Pending; readonly waitedMs: Millis }
+  | { readonly kind: "parked"; readonly pending: Pending; readonly message: string };
 export type CycleResult = CycleReport;
 export type CycleStats = CycleTally;
 export interface Rebuilt {

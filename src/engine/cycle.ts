@@ -15,6 +15,7 @@ import {
   type CycleResult,
   type CycleStats,
   type CycleTurn,
+  type Escalation,
   nameOf,
   type Pending,
   type Rebuilt,
@@ -22,6 +23,7 @@ import {
   type WakeTarget,
 } from "./cycle-port.ts";
 import { Tally } from "./cycle-tally.ts";
+import { Escalations } from "./escalations.ts";
 
 export interface CycleDeps {
   readonly clock: Clock;
@@ -30,6 +32,10 @@ export interface CycleDeps {
   readonly waker: Waker;
   /** Asks for a worker that covers what the task requires. False when none is possible. */
   readonly spawn: (pending: Pending) => Promise<boolean>;
+  /** Whether waking is on hold for a reason that the store does not know. What goes wrong here holds nothing back. */
+  readonly isPaused?: (() => Promise<boolean>) | undefined;
+  /** Hears of what the ladder led to. */
+  readonly escalate?: ((escalation: Escalation) => Promise<void>) | undefined;
   readonly options?: CycleOptions;
 }
 
@@ -69,6 +75,7 @@ export class Cycle {
   readonly #ladder: LadderLimits;
   readonly #cooldowns: Cooldowns;
   readonly #tally = new Tally();
+  readonly #escalations: Escalations;
   #timer: Timer | undefined;
   /** Rings when the first offer that is out has come to nothing. */
   #offerTimer: Timer | undefined;
@@ -80,6 +87,7 @@ export class Cycle {
     const { interval, cooldown, offer, sweepLimit, starvingAge, ladder } = deps.options ?? {};
     const { sweepReason = "", wakeReason = "" } = deps.options ?? {};
     this.#deps = deps;
+    this.#escalations = new Escalations(deps.escalate);
     this.#interval = interval !== undefined && interval > 0 ? interval : INTERVAL;
     this.#cooldowns = new Cooldowns(cooldown !== undefined && cooldown >= 0 ? cooldown : COOLDOWN);
     this.#offer = offer !== undefined && offer > 0 ? offer : OFFER;
@@ -173,19 +181,32 @@ export class Cycle {
   }
 
   async #cycle(withLadder: boolean): Promise<CycleResult> {
-    const plan = await this.#deps.durably((turn) => this.#decide(turn, withLadder));
+    const errors: string[] = [];
+    const isPaused = this.#deps.isPaused !== undefined && (await this.#asked(this.#deps.isPaused, errors));
+    const plan = await this.#deps.durably((turn) => this.#decide(turn, withLadder, isPaused));
+    plan.otherErrors.push(...errors);
     const failures = await this.#wake(plan);
     const spawned = await this.#spawn(plan);
+    if (withLadder) await this.#escalations.tell(plan.otherErrors);
     const result = resultOf(plan, failures, spawned);
     this.#tally.add(result, withLadder);
     return result;
   }
 
-  #decide(turn: CycleTurn, withLadder: boolean): Plan {
+  async #asked(isPaused: () => Promise<boolean>, errors: string[]): Promise<boolean> {
+    try {
+      return await isPaused();
+    } catch (error) {
+      errors.push(`pause: ${asError(error).message}`);
+      return false;
+    }
+  }
+
+  #decide(turn: CycleTurn, withLadder: boolean, isPaused: boolean): Plan {
     const errors: string[] = [];
-    const plan = newPlan(turn, this.#sweep(turn, errors), errors);
+    const plan = newPlan(turn, { paused: turn.paused || isPaused, recovered: this.#sweep(turn, errors) }, errors);
     this.#endOffers(turn);
-    if (turn.paused) return plan;
+    if (plan.paused) return plan;
     this.#select(turn, plan);
     if (withLadder) this.#climb(turn, plan);
     this.#watchOffers(turn);
@@ -272,11 +293,13 @@ export class Cycle {
     if (steps.tell) {
       turn.write(pending, { kind: "starved", count: steps.count, waitedMs });
       plan.starved.push(nameOf(pending));
+      this.#escalations.add({ kind: "starved", pending, waitedMs });
     }
     if (!steps.park) return;
     const message = `Nobody came for it in ${formatDuration(waitedMs)}, after ${steps.count} cycles`;
     turn.write(pending, { kind: "parked", reason: "starved", message });
     plan.parked.push(nameOf(pending));
+    this.#escalations.add({ kind: "parked", pending, message });
   }
 
   /** More are woken for it, and it is kept for none of them: the first who comes has it. */

@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Config, configOf, type Settings } from "../app/config.ts";
 import { openCrew } from "../app/crew.ts";
+import { blockersOf } from "../app/explain-run.ts";
+import { logTail } from "../app/log-tail.ts";
 import { findRun, loadRun } from "../app/reader.ts";
 import type { Scheduler } from "../app/scheduler.ts";
 import { type StateDir, stateDir } from "../app/state.ts";
@@ -13,6 +15,8 @@ import type { Task } from "../domain/task.ts";
 import { systemClock } from "../effects/clock.ts";
 import { openInlineExecutor } from "../execute/inline/executor.ts";
 import { invariant } from "../std/invariant.ts";
+import { summaryJson } from "../views/report.ts";
+import { type RunResult, runResult } from "./result.ts";
 import { callWith, type Scene, type TaskFunction } from "./task-function.ts";
 
 /** What `run` and `openScheduler` take alike. */
@@ -81,3 +85,19 @@ async function doneEarlier(scheduler: Scheduler, run: Run, { no }: Task): Promis
   }
   return undefined;
 }
+
+/** How the run came out, as far as it has. */
+export function resultOf<P>(
+  { state }: Host,
+  { engine, clock }: Scheduler,
+  run: Run,
+  interrupted: boolean,
+): RunResult<P> {
+  const now = clock.now();
+  const blockers = run.status.state === "stalled" ? blockersOf(engine.pools, run, now) : [];
+  return runResult<P>(run, summaryJson({ run, now, blockers, interrupted }), {
+    interrupted,
+    tailOf: ({ spec, attempt }) => logTail(state.log(run.manifest.id, spec.id, attempt), TAIL_LINES),
+  });
+}
+const TAIL_LINES = 10;

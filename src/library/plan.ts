@@ -1,6 +1,7 @@
 /** Plans as a program writes them: a file, or an object in which a task's work may be a function. */
 import { basename, dirname, join, resolve } from "node:path";
 import { type LoadedPlan, loadPlan, readPlan } from "../app/plan-file.ts";
+import { UserError } from "../domain/errors.ts";
 import type { OnFailure, Priority } from "../domain/spec.ts";
 import { functionCapability } from "../domain/spec.ts";
 import { digestOf } from "../effects/digest.ts";
@@ -111,8 +112,14 @@ function withoutFunctions(tasks: Named<PlanTask>, known: Map<string, TaskFunctio
   const plain: [string, object][] = Object.entries(tasks).map(([id, task]) => {
     const { run, ...rest } = task;
     if (typeof run !== "function") return [id, task];
+    if (known.has(id)) throw twice(id);
     known.set(id, run);
     return [id, { ...rest, call: id }];
   });
   return Object.fromEntries(plain);
 }
+
+const twice = (name: string): UserError =>
+  new UserError("USAGE", `There are two functions ${name}: one in the plan, and one under \`functions\``, {
+    hint: `Keep one of them: a task calls the second with \`call: "${name}"\`.`,
+  });

@@ -1,6 +1,4 @@
 /** Runs one plan within this program, to its end: tasks that are functions of the program are called, the others are commands. */
-import { blockersOf } from "../app/explain-run.ts";
-import { logTail } from "../app/log-tail.ts";
 import { openScheduler, type Scheduler } from "../app/scheduler.ts";
 import { type Opened, openRun } from "../app/submit.ts";
 import { UserError } from "../domain/errors.ts";
@@ -8,11 +6,10 @@ import type { Event } from "../domain/event.ts";
 import type { Run } from "../domain/run.ts";
 import { functionCapability, LOCAL_POOL, poolOf } from "../domain/spec.ts";
 import { eventJson } from "../views/events.ts";
-import { summaryJson } from "../views/report.ts";
 import type { EventReply } from "../wire/replies/event.ts";
-import { type Host, type HostOptions, openHands, openHost } from "./host.ts";
+import { type HostOptions, openHands, openHost, resultOf } from "./host.ts";
 import { type Functions, type Known, type PlanSource, readSource } from "./plan.ts";
-import { type RunResult, runResult } from "./result.ts";
+import type { RunResult } from "./result.ts";
 
 export interface RunOptions extends HostOptions {
   /** The functions that tasks name under `call`. */
@@ -64,16 +61,6 @@ async function takeToEnd({ engine }: Scheduler, { run }: Opened, signal: AbortSi
   }
   return run.status.state === "active";
 }
-
-function resultOf<P>({ state }: Host, { engine, clock }: Scheduler, run: Run, interrupted: boolean): RunResult<P> {
-  const now = clock.now();
-  const blockers = run.status.state === "stalled" ? blockersOf(engine.pools, run, now) : [];
-  return runResult<P>(run, summaryJson({ run, now, blockers, interrupted }), {
-    interrupted,
-    tailOf: ({ spec, attempt }) => logTail(state.log(run.manifest.id, spec.id, attempt), TAIL_LINES),
-  });
-}
-const TAIL_LINES = 10;
 
 /** Tells the program what happens to its run. Until it is known which run that is, what happens is kept. */
 class Teller {

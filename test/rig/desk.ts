@@ -34,6 +34,7 @@ export async function openDesk(env: Readonly<Record<string, string>> = {}): Prom
     clock: rig.clock,
     secrets,
     names: new RunNames({ secrets, store: rig.store }),
+    capabilities: [],
     pools: Object.keys(config.pools),
     [Symbol.asyncDispose]: async () => {},
   };

@@ -95,7 +95,7 @@ async function submit(
     const [row] = await store.runs({ no: recalled.run });
     if (row !== undefined) return { run: row.manifest.id, tasks: row.tasks, repeated: true };
   }
-  const plan = await readPlan(text, nameOf(file));
+  const plan = await readPlan(text, nameOf(file), scheduler);
   const digest = digestOf(Buffer.from(text));
   const manifest = await manifestOf(scheduler, { plan, file, directory, digest, warnings: [] });
   const run = await submitRun(scheduler, manifest, plan.tasks, { key: kept, by });

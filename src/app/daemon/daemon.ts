@@ -16,6 +16,7 @@ import { openScheduler, type Scheduler, type SchedulerOptions } from "../schedul
 import { controlOf } from "./control.ts";
 import { lookOf } from "./read.ts";
 import { isoOf } from "./reply.ts";
+import { pluggedInto, type WakeParts, wakeManyOf } from "./wake-parts.ts";
 import { type Call, Wakes } from "./wakes.ts";
 import { workOf } from "./work.ts";
 
@@ -36,6 +37,10 @@ export interface DaemonOptions extends SchedulerOptions {
   readonly version: string;
   /** Where the socket will be, for those who ask. */
   readonly socket?: string;
+  /** Parts of the wake scheduler in place of its own. */
+  readonly parts?: WakeParts;
+  /** The wake scheduler is not started: it does what it is told to, and nothing by itself. */
+  readonly isManual?: boolean;
 }
 
 /** Takes everything up that the last scheduler left. What still runs is taken over. */
@@ -47,7 +52,8 @@ export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
 
 /** The same service around a scheduler that is there already. */
 export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "executor">): Daemon {
-  const { state, config, version } = options;
+  const { state, config, version, parts: plugged = {}, isManual = false } = options;
+  const { waker } = plugged;
   const { engine, clock } = scheduler;
   const socket = options.socket ?? socketPath(state.root);
   const call = options.call ?? callWith({ ...options.environment, ROTA_STATE: state.root, ROTA_SOCKET: socket });
@@ -56,12 +62,14 @@ export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "exe
     call,
     hookOf: (pool) => config.pools[pool]?.wake,
     sessionOf: (id) => engine.world.sessions.get(id as never),
+    wakeMany: waker && wakeManyOf(waker),
   });
   const cycle = engine.cycle({
     waker: wakes,
     spawn: (pending) => spawnFor(config, call, pending),
     reaches: (session) => wakes.reaches(session),
     options: cycleOptions(config),
+    ...pluggedInto(plugged),
   });
   const nudge = (): void => cycle.nudge();
   const forgetOld = forgetting(scheduler);
@@ -94,7 +102,7 @@ export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "exe
       };
     },
   };
-  cycle.start();
+  if (!isManual) cycle.start();
   const close = async (): Promise<void> => {
     stopListening();
     await cycle.shutdown();
@@ -113,7 +121,7 @@ export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "exe
 }
 
 /** Every run that did not end, the oldest first; then whatever else of earlier schedulers still runs is stopped. */
-async function takeUp({ store, engine, executor }: Scheduler): Promise<void> {
+export async function takeUp({ store, engine, executor }: Scheduler): Promise<void> {
   const unfinished = await store.runs("unfinished");
   await engine.resumeAll(unfinished.map(({ no }) => no));
   await executor.sweep();

@@ -5,6 +5,7 @@ import type { Clock, Timer } from "../../effects/clock.ts";
 import type { Waker, WakeTarget } from "../../engine/cycle-port.ts";
 import type { Wake } from "../../wire/answers.ts";
 import { isoOf } from "./reply.ts";
+import type { WakeMany } from "./wake-parts.ts";
 
 /** Runs a command that wakes or starts somebody. Resolves when it has ended well. */
 export type Call = (command: readonly string[], env: Readonly<Record<string, string>>) => Promise<void>;
@@ -15,6 +16,8 @@ export interface WakesDeps {
   /** The command that wakes a session of the pool, if there is one. */
   readonly hookOf: (pool: string) => readonly string[] | undefined;
   readonly sessionOf: (id: string) => Session | undefined;
+  /** Wakes sessions that do not listen, in place of the commands of their pools. */
+  readonly wakeMany?: WakeMany | undefined;
 }
 
 /** A call of a session that waits to be woken. */
@@ -51,12 +54,18 @@ export class Wakes implements Waker {
 
   /** Whether there is any way to reach the session. */
   reaches({ profile }: Session): boolean {
-    return this.#boxes.has(profile.id) || this.#deps.hookOf(profile.pool) !== undefined;
+    return (
+      this.#deps.wakeMany !== undefined || this.#boxes.has(profile.id) || this.#deps.hookOf(profile.pool) !== undefined
+    );
   }
 
   /** One call for all; one answer for each. */
-  wake(targets: readonly WakeTarget[]): Promise<readonly (Error | undefined)[]> {
-    return Promise.all(targets.map((target) => this.#one(target)));
+  async wake(targets: readonly WakeTarget[]): Promise<readonly (Error | undefined)[]> {
+    const { wakeMany } = this.#deps;
+    if (wakeMany === undefined) return Promise.all(targets.map((target) => this.#one(target)));
+    const left = targets.filter((target) => !this.#tellListener(target));
+    const errors = left.length === 0 ? [] : await wakeMany(left);
+    return targets.map((target) => errors[left.indexOf(target)]);
   }
 
   /** The next wake for the session, within the wait. */
@@ -97,23 +106,27 @@ export class Wakes implements Waker {
   }
 
   async #one(target: WakeTarget): Promise<Error | undefined> {
+    if (this.#tellListener(target)) return undefined;
     const { session, reason } = target;
-    const wake = wakeOf(target);
     const box = this.#boxes.get(session);
-    const [first] = box?.listeners ?? [];
-    if (box !== undefined && first !== undefined) {
-      this.#tell(box, first, wake);
-      return undefined;
-    }
-    // Whoever asked while the offer was being written down has found it already.
-    if (box?.told !== undefined && isSame(box.told.wake, wake)) return undefined;
     const known = this.#deps.sessionOf(session);
     const hook = known && this.#deps.hookOf(known.profile.pool);
     if (hook !== undefined) return this.#callHook(hook, target);
     if (box === undefined) return new Error("there is no way to reach it");
     // An offer is found by whoever asks; what is kept for nobody is not.
-    if (reason === "fan-out") box.waiting = wake;
+    if (reason === "fan-out") box.waiting = wakeOf(target);
     return undefined;
+  }
+
+  /** True where the session listens, or has heard of it: a session that asked while the offer was being written down has found it already. */
+  #tellListener(target: WakeTarget): boolean {
+    const wake = wakeOf(target);
+    const box = this.#boxes.get(target.session);
+    const [first] = box?.listeners ?? [];
+    if (box === undefined) return false;
+    if (first === undefined) return box.told !== undefined && isSame(box.told.wake, wake);
+    this.#tell(box, first, wake);
+    return true;
   }
 
   /** Tells the listener what there is for it already, now or when it is time to tell it again. */
