@@ -6,7 +6,7 @@ import type { Course } from "../views/course.ts";
 import { plainLine } from "../views/live.ts";
 import { reportOf, summaryJson } from "../views/report.ts";
 import { reportText } from "../views/report-text.ts";
-import { openScreen } from "./run-screen.ts";
+import { openLiveView } from "./run-screen.ts";
 import type { Display, GoOn } from "./run-work.ts";
 import { themeOf } from "./theme.ts";
 
@@ -14,7 +14,7 @@ export function openDisplay(work: GoOn): Display {
   const { terminal } = work.context;
   if (work.json)
     return { events: () => {}, notice: (text) => terminal.err(`${text}\n`), ask: () => {}, close: () => {} };
-  return terminal.interactive ? openScreen(work) : openLines(work);
+  return terminal.interactive ? openLiveView(work) : openLines(work);
 }
 
 /** What came of it. */

@@ -8,6 +8,7 @@ import { type Instant, later, millis } from "../domain/time.ts";
 import { type Line, paintAll } from "../views/line.ts";
 import { frame, liveModel } from "../views/live.ts";
 import type { Display, GoOn } from "./run-work.ts";
+import { openScreen } from "./screen.ts";
 import { themeOf } from "./theme.ts";
 
 /** Often enough to look alive, seldom enough to cost nothing. */
@@ -16,14 +17,7 @@ const REDRAW = millis(100);
 const FORECAST_EVERY = millis(1_000);
 const RECENT_MAX = 32;
 
-const HIDE_CURSOR = "\x1b[?25l";
-const SHOW_CURSOR = "\x1b[?25h";
-/** Everything from here to the end of the screen. */
-const CLEAR_BELOW = "\x1b[0J";
-const CLEAR_LINE = "\x1b[K";
-const up = (lines: number): string => (lines === 0 ? "" : `\x1b[${lines}A`);
-
-export function openScreen({ scheduler, state, opened, context, config, since }: GoOn): Display {
+export function openLiveView({ scheduler, state, opened, context, config, since }: GoOn): Display {
   const { clock, engine } = scheduler;
   const { terminal } = context;
   const { run } = opened;
@@ -31,7 +25,6 @@ export function openScreen({ scheduler, state, opened, context, config, since }:
   let recent: readonly Event[] = [];
   let said: string | undefined;
   let question: readonly Line[] = [];
-  let drawn = 0;
   let guess: { readonly at: Instant; readonly forecast: Forecast | undefined } | undefined;
 
   const lastLineOf = ({ spec, attempt }: Task): string | undefined =>
@@ -59,9 +52,8 @@ export function openScreen({ scheduler, state, opened, context, config, since }:
     const rows = terminal.rows - (said === undefined ? 0 : 1) - question.length;
     const lines = frame(model, { columns: terminal.columns, rows }, theme);
     lines.push(...paintAll(question, theme, terminal.columns));
-    if (said !== undefined) lines.push(said);
-    terminal.out(`${up(drawn)}\r${lines.map((line) => `${line}${CLEAR_LINE}\n`).join("")}${CLEAR_BELOW}`);
-    drawn = lines.length;
+    if (said !== undefined) lines.push(...paintAll([[said]], theme, terminal.columns));
+    screen.draw(lines);
   };
 
   let timer: ReturnType<typeof clock.at>;
@@ -69,9 +61,7 @@ export function openScreen({ scheduler, state, opened, context, config, since }:
     draw();
     timer = clock.at(later(clock.now(), REDRAW), tick);
   };
-  terminal.out(HIDE_CURSOR);
-  const restore = (): void => terminal.out(SHOW_CURSOR);
-  process.once("exit", restore);
+  const screen = openScreen(terminal, draw);
   tick();
 
   return {
@@ -88,9 +78,7 @@ export function openScreen({ scheduler, state, opened, context, config, since }:
     },
     close: () => {
       timer.cancel();
-      process.off("exit", restore);
-      terminal.out(`${up(drawn)}\r${CLEAR_BELOW}${SHOW_CURSOR}`);
-      drawn = 0;
+      screen.close();
     },
   };
 }

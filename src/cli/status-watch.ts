@@ -5,19 +5,13 @@ import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";
 import { plural } from "../views/moment.ts";
 import type { Context } from "./command.ts";
+import { openScreen } from "./screen.ts";
 
 /** Ages are shown in seconds. */
 const REDRAW = millis(1_000);
 /** Of a run so large that a look takes long, the machine is left to others for this many times as long. */
 const REST = 4;
 const EXIT_INTERRUPTED = 130;
-
-/** What a screen needs to be entered, drawn on from its top left corner, and left as it was. */
-const ENTER = "\x1b[?1049h\x1b[?25l";
-const LEAVE = "\x1b[?25h\x1b[?1049l";
-const TOP_LEFT = "\x1b[H";
-const CLEAR_LINE = "\x1b[K";
-const CLEAR_BELOW = "\x1b[0J";
 
 export interface Watched {
   /** The text, or for programs the line of JSON, as it would be printed now. */
@@ -69,14 +63,8 @@ const followLines: Follow = async ({ state, store }, { show, isOver }, { termina
 
 const followOnScreen: Follow = async ({ state }, { show, isOver }, { terminal }, signal) => {
   let text = "";
-  const draw = (): void => {
-    const lines = fitted(text.trimEnd().split("\n"), terminal.rows).map((line) => `${line}${CLEAR_LINE}`);
-    // No line break after the last one: it would move the whole screen.
-    terminal.out(`${TOP_LEFT}${lines.join("\n")}${CLEAR_BELOW}`);
-  };
-  const restore = (): void => terminal.out(LEAVE);
-  terminal.out(ENTER);
-  process.once("exit", restore).on("SIGWINCH", draw);
+  const draw = (): void => screen.draw(fitted(text.trimEnd().split("\n"), terminal.rows));
+  const screen = openScreen(terminal, draw);
   try {
     for await (const _ of changes([state.root], { signal, patience: REDRAW, rest: REST })) {
       const over = await isOver();
@@ -85,8 +73,7 @@ const followOnScreen: Follow = async ({ state }, { show, isOver }, { terminal },
       draw();
     }
   } finally {
-    process.off("exit", restore).off("SIGWINCH", draw);
-    restore();
+    screen.close();
     terminal.out(text);
   }
 };
