@@ -120,6 +120,15 @@ describe.skipIf(!canInject())(`a disk that fails at a random call${WITHOUT_STRAC
     LIMIT,
   );
 
+  test.each<Fault>([
+    { call: "pwrite64", how: "EIO", at: 15, lasting: true },
+    { call: "fsync", how: "EIO", at: 9, lasting: true },
+    { call: "fsync", how: "EROFS", at: 12, lasting: true },
+  ])("ends `rota run` as STORE_FAILED, and what was ended with it is begun again: $how at $call $at", async (fault) => {
+    using place = attacked(3);
+    expect(await attackRun(place, fault, nameOf(fault))).toBe("run 2 STORE_FAILED");
+  });
+
   async function attackRun(place: Place, fault: Fault, what: string): Promise<string> {
     const ended = await inject(fault, program(place, RUN));
     expectPlain(ended, what);

@@ -8,7 +8,7 @@ import { type Clock, sleep, type Timer } from "../../effects/clock.ts";
 import { isAlive } from "../../effects/host.ts";
 import { unreachable } from "../../std/invariant.ts";
 import type { Handle, Watch } from "../executor.ts";
-import { readOutcome, takeBegun } from "./directory.ts";
+import { markShutdown, readOutcome, type stoppedBy, takeBegun } from "./directory.ts";
 import { ask, endProcesses, livingGroups, signal } from "./ending.ts";
 import { explainDirectory, type StartFailure } from "./explain.ts";
 import { capLog, logSize, maskLog } from "./log.ts";
@@ -49,6 +49,8 @@ export const SECOND_LOOK = millis(20);
 /** How often it is looked whether an attempt of another scheduler has ended. */
 const LOOK_FIRST = millis(5);
 const LOOK_MAX = millis(100);
+/** A log that grew by so much of what it may have is looked at again soon. */
+const FAST_SHARE = 8;
 const NEVER = instant(Number.MAX_SAFE_INTEGER);
 
 export class LiveAttempt implements Handle, Sampled, WrapperWatch {
@@ -170,9 +172,11 @@ export class LiveAttempt implements Handle, Sampled, WrapperWatch {
   }
 
   /** It was begun by another scheduler, at `atMs`, and may have ended. */
-  follow(process: ProcessIdentity, atMs: number, slot: Slot | undefined, wasStopped: boolean): void {
+  follow(process: ProcessIdentity, atMs: number, slot: Slot | undefined, by: ReturnType<typeof stoppedBy>): void {
     this.#startedAt = instant(Math.min(atMs, this.#startedAt));
-    if (wasStopped) this.#cause = { kind: "orphaned" };
+    // What was done before the shutdown could end it is done.
+    const isDone = by === "shutdown" && readOutcome(this.facts.directory)?.status === 0;
+    if (by !== undefined && !isDone) this.#cause = { kind: by };
     if (this.#takeWritten(process, slot)) return;
     this.up(process);
     this.#lookAfter(LOOK_FIRST, process, slot);
@@ -185,6 +189,7 @@ export class LiveAttempt implements Handle, Sampled, WrapperWatch {
     if (isFirst || (this.#endedAt === undefined && isLimit(this.#cause, "soft") && isLimit(cause, "hard"))) {
       this.#cause = cause;
     }
+    if (isFirst && cause.kind === "shutdown") markShutdown(this.facts.directory);
     const killAt = later(clock.now(), grace);
     if (killAt < this.#killAt) {
       this.#killAt = killAt;
@@ -199,15 +204,17 @@ export class LiveAttempt implements Handle, Sampled, WrapperWatch {
     this.stop({ kind: "memory" }, millis(0));
   }
 
-  checkLog(): void {
+  checkLog(): boolean {
     const { log } = this.facts;
     const { logMaxBytes } = this.#around.options;
     const size = logSize(log) ?? 0;
     if (size > this.#logBytes) this.#watch.progressed();
+    const isFast = size - this.#logBytes > logMaxBytes / FAST_SHARE;
     this.#logBytes = size;
-    if (size <= logMaxBytes) return;
+    if (size <= logMaxBytes) return isFast;
     this.#logMissing = capLog(log, logMaxBytes, this.#logMissing);
     this.#logBytes = logSize(log) ?? 0;
+    return true;
   }
 
   /** Whether it has ended meanwhile, which its wrapper has written down. */
@@ -285,6 +292,9 @@ export class LiveAttempt implements Handle, Sampled, WrapperWatch {
 
   #conclude(outcome: Outcome): void {
     const { log, secrets } = this.facts;
+    // It may have written much since it was looked at last.
+    const { logMaxBytes } = this.#around.options;
+    if ((logSize(log) ?? 0) > logMaxBytes) capLog(log, logMaxBytes, this.#logMissing);
     const end = (): void => {
       if (this.#isUnswept) this.#around.strays.later(this.key);
       this.#around.ended(this);

@@ -1,5 +1,15 @@
 /** The directory of one attempt, by which a scheduler and what it started agree about it although either may die at any moment. */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { ProcessIdentity } from "../../domain/task.ts";
 import type { Attempt } from "../executor.ts";
@@ -91,8 +101,21 @@ export function parseOutcome(text: string): Omit<Written, "atMs"> | undefined {
   return { status: Number(match[1]), ...(cpuMs !== undefined && { cpuMs }) };
 }
 
-/** Whether a watchdog has ended it because no scheduler came. */
-export const wasStopped = (directory: string): boolean => existsSync(join(directory, "stopped"));
+/** Said before it is ended with its scheduler: if the store cannot save that, the next scheduler does not take it for the task's own end. */
+export function markShutdown(directory: string): void {
+  try {
+    writeFileSync(join(directory, "stopped"), SHUTDOWN);
+  } catch {
+    // Where nothing can be written, the attempt ends all the same.
+  }
+}
+
+/** Who has ended it: its own scheduler, or a watchdog because no scheduler came. */
+export function stoppedBy(directory: string): "shutdown" | "orphaned" | undefined {
+  const text = textOf(join(directory, "stopped"));
+  return text === undefined ? undefined : text === SHUTDOWN ? "shutdown" : "orphaned";
+}
+const SHUTDOWN = "shutdown\n";
 
 /** From the two lines of `times`: what the shell itself used, then what it waited for; user time and system time. */
 export function parseTimes(text: string): number | undefined {

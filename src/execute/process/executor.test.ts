@@ -170,6 +170,25 @@ describe("a process", () => {
     );
   });
 
+  test("a log is no longer than it may be when the attempt ends between two looks", async () => {
+    open(process.env, { logMaxBytes: MIB });
+    expect(await start("head -c 30000000 /dev/zero; echo; echo last").outcome).toMatchObject({ kind: "success" });
+    expect(log().length).toBeLessThanOrEqual(MIB);
+    expect(log()).toMatch(
+      /^\0+\n\[rota: the log went over 1048576 bytes; \d+ bytes are missing here\]\n[^\n]*\n?(?:last\n)?$/,
+    );
+  });
+
+  test("a log is held while the attempt lives, however fast it grows", async () => {
+    open(process.env, { logMaxBytes: MIB });
+    const handle = start("head -c 30000000 /dev/zero; while [ ! -e go ]; do sleep 0.02; done");
+    const size = (): number => statSync(join(dir, "logs", "task.log"), { throwIfNoEntry: false })?.size ?? 0;
+    await eventually(() => expect(log()).toContain("bytes are missing here"));
+    await eventually(() => expect(size()).toBeLessThanOrEqual(MIB));
+    writeFileSync(join(dir, "go"), "");
+    expect(await handle.outcome).toMatchObject({ kind: "success" });
+  });
+
   test("a gigabyte of output costs neither the scheduler nor the wrapper memory", async () => {
     open();
     await start("true").outcome;

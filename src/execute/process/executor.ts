@@ -8,7 +8,7 @@ import { systemSecrets } from "../../effects/random.ts";
 import { invariant } from "../../std/invariant.ts";
 import type { Attempt, Executor, Handle, Watch } from "../executor.ts";
 import { LiveAttempt, SECOND_LOOK, type Surroundings } from "./attempt.ts";
-import { attemptDirectory, type Begun, prepareDirectory, takeBegun, wasStopped } from "./directory.ts";
+import { attemptDirectory, type Begun, prepareDirectory, stoppedBy, takeBegun } from "./directory.ts";
 import { endProcesses, livingGroups, signal } from "./ending.ts";
 import { baseEnvironment, type Environment, taskEnvironment } from "./environment.ts";
 import { explainFile, explainStart } from "./explain.ts";
@@ -97,7 +97,7 @@ class ProcessExecutor implements Executor {
     if (slot !== undefined) this.#adopted.set(live, slot);
     if (begun.kind === "unsaid") void live.lose("it was killed before it could begin");
     else if (begun.process.bootId !== bootId()) void live.lose("the machine was started anew");
-    else live.follow(begun.process, begun.atMs, slot, wasStopped(directory));
+    else live.follow(begun.process, begun.atMs, slot, stoppedBy(directory));
     return live;
   }
 

@@ -102,6 +102,25 @@ describe("recovery:", () => {
       await gone(process);
     });
 
+    test.each([
+      ["was ended with its scheduler has not failed", WAITING, { kind: "shutdown" }],
+      [
+        "was done before its scheduler could end it is done",
+        "trap 'exit 0' TERM; echo begun; while :; do sleep 0.02; done",
+        { kind: "success" },
+      ],
+    ])("what %s, although the store could not save that", async (_, line, outcome) => {
+      const attempt = shell(dir, line);
+      const first = open();
+      const watch = told();
+      const handle = first.start(attempt, watch);
+      await eventually(() => expect(log()).toContain("begun"));
+      await first[Symbol.asyncDispose]();
+      expect(await handle.outcome).toMatchObject({ kind: "shutdown" });
+      const again = await open().adopt(attempt, watch.starts[0], told());
+      expect(await again?.outcome).toMatchObject(outcome);
+    });
+
     test("an attempt is found although nobody had heard that it started", async () => {
       await crashed([waiting()]);
       const handle = await open().adopt(waiting(), undefined, told());

@@ -15,8 +15,8 @@ export interface Sampled {
   nextLookAt: number;
   peakBytes: number | undefined;
   overLimit(): void;
-  /** Looks at the log. Called about once a second. */
-  checkLog(): void;
+  /** Looks at the log, and says whether it grows so fast that it has to be looked at again soon. */
+  checkLog(): boolean;
 }
 
 /** When an attempt is looked at, counted from its start; afterwards once a second. Most are gone before the first. */
@@ -58,8 +58,8 @@ export class Sampler {
     this.#timer = undefined;
     const now = this.#clock.now();
     const due = [...this.#sampled].filter((sampled) => sampled.nextLookAt <= now);
-    this.#look(due, now);
-    for (const sampled of due) schedule(sampled, now);
+    const fast = this.#look(due, now);
+    for (const sampled of due) schedule(sampled, now, fast.has(sampled));
     let next = Number.POSITIVE_INFINITY;
     for (const sampled of this.#sampled) next = Math.min(next, sampled.nextLookAt);
     if (next === Number.POSITIVE_INFINITY) return;
@@ -71,19 +71,23 @@ export class Sampler {
   }
 
   /** A first look is at the leader alone; a later one at everything, once for all who are due. */
-  #look(due: readonly Sampled[], now: number): void {
+  #look(due: readonly Sampled[], now: number): ReadonlySet<Sampled> {
+    const fast = new Set<Sampled>();
     const whole = due.filter((sampled) => sampled.looks > 0 && now >= this.#restUntil);
     const groups = whole.length > 0 ? byGroup(listProcesses()) : new Map<number, readonly number[]>();
     for (const sampled of due) {
       judge(sampled, groups.get(sampled.group) ?? [sampled.group]);
-      if (now - sampled.launchedAt >= EVERY_MS) sampled.checkLog();
+      if (sampled.checkLog()) fast.add(sampled);
     }
     if (whole.length > 0) this.#restUntil = this.#clock.now() + (this.#clock.now() - now) * REST_FACTOR;
+    return fast;
   }
 }
 
-function schedule(sampled: Sampled, now: number): void {
+function schedule(sampled: Sampled, now: number, isFast: boolean): void {
   sampled.looks++;
+  if (isFast) sampled.nextLookAt = now + LOOKS_MS[0];
+  if (isFast) return;
   const planned = LOOKS_MS[sampled.looks];
   const usual = planned === undefined ? now + EVERY_MS : sampled.launchedAt + planned;
   sampled.nextLookAt = sampled.memoryLimit === undefined ? usual : Math.min(usual, now + LIMITED_EVERY_MS);
