@@ -10,7 +10,6 @@ import { type Secrets, systemSecrets } from "../effects/random.ts";
 import { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { Executor } from "../execute/executor.ts";
-import { openMemoryStore } from "../store/memory/store.ts";
 import { openStore } from "../store/open.ts";
 import type { Owner, Store } from "../store/store.ts";
 import { answerBell } from "./bell.ts";
@@ -60,7 +59,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
   const capacity = machineCapacity();
   await using undo = new AsyncDisposableStack();
   undo.use(executor);
-  const store = undo.use(inMemory ? openMemoryStore() : openStore({ database: state.database, durability }));
+  const store = undo.use(openStore({ database: inMemory ? undefined : state.database, durability }));
   const owner: Owner = {
     process: ownIdentity(),
     host: hostName(),
