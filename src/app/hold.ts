@@ -8,6 +8,7 @@ import { InvariantError, invariant } from "../std/invariant.ts";
 import type { RunRow } from "../store/rows.ts";
 import type { PauseReply } from "../wire/answers.ts";
 import type { PauseRequest } from "../wire/messages.ts";
+import { refuseInside } from "./attempts-around.ts";
 import { loadConfig } from "./config.ts";
 import { findRun, loadRun, mustFindTask } from "./reader.ts";
 import { openScheduler, type Scheduler } from "./scheduler.ts";
@@ -34,6 +35,7 @@ export async function letGoHere(request: PauseRequest, asked: Asked, where: Wher
 /** Takes up no run, so nothing is started, and what a dead scheduler left running is left to the next one. */
 async function ownForAMoment(where: Where, command: string): Promise<Scheduler> {
   const state: StateDir = stateHere(where);
+  refuseInside(state.root, where.env);
   const { values: config } = await loadConfig({ cwd: where.cwd, env: where.env, flags: {} });
   try {
     return await openScheduler({ config, state, executor: IDLE, command });

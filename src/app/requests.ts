@@ -7,6 +7,7 @@ import { later, seconds } from "../domain/time.ts";
 import { systemClock } from "../effects/clock.ts";
 import { openStore } from "../store/open.ts";
 import type { RequestKind, Store } from "../store/store.ts";
+import { refuseInside } from "./attempts-around.ts";
 import { loadConfig } from "./config.ts";
 import { ringBell } from "./owner.ts";
 import { findRun, loadRun, mustFindTask } from "./reader.ts";
@@ -42,6 +43,7 @@ const PATIENCE = seconds(3);
 
 export async function ask(wish: Wish, where: Parameters<typeof existingState>[0]): Promise<Answer> {
   const state = existingState(where);
+  refuseInside(state.root, where.env);
   await using store = openStore({ database: state.database });
   const row = await findRun({ store }, wish.run);
   const run = await loadRun({ store }, row);

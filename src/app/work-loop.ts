@@ -23,6 +23,8 @@ export interface WorkOptions {
   /** How long the command has to end when it is asked to. */
   readonly grace: Millis;
   readonly freshKey: () => string;
+  /** The mark of the state directory: what the command calls has the authority of the attempt. */
+  readonly stateId: string | undefined;
   /** Keeps the lease where the command's own reports find it; gives the way to forget it. */
   readonly keep: (grant: Grant, session: string) => () => void;
   readonly tell: (line: string) => void;
@@ -149,11 +151,12 @@ function promptOf({ prompt, command, previous }: Grant): string {
   return previous === undefined ? `${asked}\n` : `${asked}\n\nBefore: ${previousText(previous)}\n`;
 }
 
-function environmentOf(grant: Grant, session: string, { environment }: WorkOptions) {
+function environmentOf(grant: Grant, session: string, { environment, stateId }: WorkOptions) {
   const { run, task, fence, attempt, env, previous } = grant;
   return {
     ...environment,
     ...env,
+    ...(stateId !== undefined && { ROTA_STATE_ID: stateId }),
     ROTA_SESSION: session,
     ROTA_RUN: run,
     ROTA_TASK: task,

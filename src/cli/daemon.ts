@@ -1,5 +1,6 @@
 /** The daemon that a command talks to: where it is, and in whose name. */
 import { resolve } from "node:path";
+import { attemptsAround } from "../app/attempts-around.ts";
 import { askedState, stateHere, stateToSubmit } from "../app/state.ts";
 import { userName } from "../app/user.ts";
 import type { Client } from "../wire/client.ts";
@@ -33,7 +34,7 @@ export interface Called extends AsyncDisposable {
 export async function callDaemon(input: Input, context: Context, plan?: string): Promise<Called> {
   const { connect } = await import("../wire/client.ts");
   const place = placeOf(input, context, plan);
-  const client = connect(place, { by: userName(context.env) });
+  const client = connect(place, { by: userName(context.env), inside: attemptsAround(context.env) });
   return {
     client,
     root: async () => {

@@ -1,4 +1,5 @@
 /** `rota mcp`: an MCP server on standard input and output, for the agent whose client started it. */
+import { attemptsAround } from "../app/attempts-around.ts";
 import { UserError } from "../domain/errors.ts";
 import { Problems } from "../std/problems.ts";
 import { JOIN } from "../wire/messages.ts";
@@ -16,7 +17,7 @@ export const run: Run = async (input, context) => {
     import("../wire/client.ts"),
   ]);
   // The daemon need not be there yet: the first call that needs it says so.
-  await using service = connect(placeOf(input, context));
+  await using service = connect(placeOf(input, context), { inside: attemptsAround(context.env) });
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stop.abort());
   await serveStdio({

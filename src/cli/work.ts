@@ -1,5 +1,6 @@
 /** `rota work -- COMMAND`: has a command do the tasks of a pool, one after the other, each under its lease. */
 import { agentCommand } from "../app/agent-command.ts";
+import { stateIdOf } from "../app/attempts-around.ts";
 import { freshKey } from "../app/fresh-key.ts";
 import { dropLease, dropSession, keepLease } from "../app/kept-leases.ts";
 import { work } from "../app/work-loop.ts";
@@ -29,6 +30,7 @@ export const run: Run = async (input, context) => {
     wait: input.span("wait") ?? minutes(10),
     grace: input.span("grace") ?? seconds(10),
     freshKey,
+    stateId: stateIdOf(root),
     keep: ({ run: of, task, fence, token, deadline }, by) => {
       session = by;
       const lease = { session: by, run: of, task, fence, token, deadline };

@@ -96,6 +96,19 @@ export function markedProcesses(mark: string): readonly { pid: number; environme
   return found;
 }
 
+/** The environments that the processes above this one were started with, from its parent up, as far as they can be read. */
+export function* environmentsAbove(pid: number): Iterable<readonly string[]> {
+  if (!LINUX) return;
+  for (let parent = parentOf(pid); parent !== undefined && parent > 1; parent = parentOf(parent)) {
+    yield bytesOf(`/proc/${parent}/environ`)?.toString("latin1").split("\0") ?? [];
+  }
+}
+
+function parentOf(pid: number): number | undefined {
+  const text = textOf(`/proc/${pid}/stat`);
+  return text === undefined ? undefined : Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]);
+}
+
 /** Memory of one process in bytes: what it holds now, and the most it ever held. */
 export function memoryOf(pid: number): { readonly resident: number; readonly peak: number } | undefined {
   const text = LINUX ? textOf(`/proc/${pid}/status`) : undefined;

@@ -1,7 +1,9 @@
 /** Which callers are let in. Everything here is checked before a byte of the body is read, for every method. */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { attemptOfState } from "../app/attempts-around.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
+import { INSIDE } from "../wire/transport.ts";
 import type { Lockout } from "./lockout.ts";
 import { type Admission, ownerAdmission, type TokenKeeper } from "./tokens.ts";
 
@@ -15,16 +17,28 @@ const NAMELESS = ownerAdmission();
 const NAME_MAX = 128;
 
 /** A caller that can open the socket is the owner of the state directory and may do everything; it may also give a name. */
-export function socketDoor(origins: ReadonlySet<string>): Door {
+export function socketDoor(origins: ReadonlySet<string>, state: string): Door {
   return {
     admit({ headers }) {
       refusePages(headers, origins);
       // A page reaches a socket only through a proxy, under a public name, and those contain a dot.
       if (headers.host?.includes(".") === true) throw refuseHost(headers.host);
       const by = headers["rota-by"];
-      return typeof by === "string" ? ownerAdmission(nameOf(by)) : NAMELESS;
+      const owner = typeof by === "string" ? ownerAdmission(nameOf(by)) : NAMELESS;
+      const inside = headers[INSIDE];
+      if (typeof inside !== "string") return owner;
+      const attempt = attemptOfState(state, marksOf(inside));
+      return attempt === undefined ? owner : { ...owner, attempt };
     },
   };
+}
+
+function marksOf(written: string): readonly string[] {
+  try {
+    return decodeURIComponent(written).split(",");
+  } catch {
+    throw new UserError("REQUEST_INVALID", `The header \`${INSIDE}\` cannot be read`);
+  }
 }
 
 interface TcpDoor {

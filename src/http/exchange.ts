@@ -1,5 +1,6 @@
 /** One request and its answer: authenticated, routed, read, called, answered. Written for the hot path: it awaits only what it has to. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { insideRefused } from "../app/attempts-around.ts";
 import type { UserErrorCode } from "../domain/errors.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
@@ -65,6 +66,9 @@ function pathOf(url: string): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
+/** Reports on a lease, which prove themselves with its token. */
+const REPORTS = "/v1/leases/";
+
 /** The route of the request, if it exists and the caller may use it. */
 export function lookUp(
   { router }: Desk,
@@ -77,6 +81,8 @@ export function lookUp(
   const isRoute = "route" in found;
   const scope = isRoute ? found.route.scope : found.scope;
   if (!allows(admission.scope, scope)) throw new UserError("FORBIDDEN", `The token lacks the scope "${scope}"`);
+  if (admission.attempt !== undefined && scope !== "read" && !path.startsWith(REPORTS))
+    throw insideRefused(admission.attempt);
   const query = url.slice(path.length + 1);
   if (method === "POST" && query !== "" && isRoute)
     throw new UserError("REQUEST_INVALID", "What a POST takes stands in its body");
@@ -163,7 +169,7 @@ function mounted(
     response,
     body,
     caller,
-    allows: (scope: Route["scope"]) => allows(admission.scope, scope),
+    allows: (scope: Route["scope"]) => allows(admission.attempt === undefined ? admission.scope : "read", scope),
   };
   Promise.resolve()
     .then(() => mount.handle(exchange))

@@ -76,7 +76,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     onFault,
   };
 
-  const local = listener(desk, socketDoor(origins), limits.socketConnections);
+  const local = listener(desk, socketDoor(origins, state), limits.socketConnections);
   const bound = await bindSocket(local, options.socket ?? socketPath(state));
   const listeners = [local];
   let closed: Promise<void> | undefined;

@@ -46,6 +46,8 @@ export interface Admission {
   readonly by: string;
   readonly scope: Scope;
   readonly authority: Authority;
+  /** The attempt from inside of which the caller calls, in words: it may look, and report on what it holds. */
+  readonly attempt?: string;
 }
 
 /** The owner of the state directory. `by`: the name that the owner gives. */

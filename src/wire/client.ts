@@ -35,6 +35,8 @@ export interface ConnectOptions {
   /** The caller's name in the ledger. Over TCP it follows from the token instead. */
   readonly by?: string;
   readonly clock?: Clock;
+  /** The marks of the attempts from inside of which the caller runs: the daemon lets it do what an attempt may. */
+  readonly inside?: readonly string[];
 }
 
 /** The caller, when the connection belongs to another one, and a signal to give up. */
@@ -98,7 +100,7 @@ const NEWEST = "last";
 
 /** Nothing is sent before the first call: that call reports when there is no daemon. */
 export function connect(place: DaemonPlace, options: ConnectOptions = {}): Client {
-  const transport = openTransport(place, options.by);
+  const transport = openTransport(place, options.by, options.inside);
   const { clock = systemClock() } = options;
 
   /** Calls a route. Its request becomes the query of a GET, and the body of a POST. */

@@ -16,6 +16,9 @@ export type Where =
   | { readonly socket: string; readonly state?: never; readonly url?: never; readonly token?: never }
   | { readonly url: string; readonly token: string; readonly state?: never; readonly socket?: never };
 
+/** The header with the marks of the attempts from inside of which a program calls. */
+export const INSIDE = "rota-inside";
+
 export interface Transport {
   /** The answer; nothing for "no content". */
   ask(ask: Ask): Promise<unknown>;
@@ -24,13 +27,14 @@ export interface Transport {
   close(): void;
 }
 
-export function openTransport(where: Where, by: string | undefined): Transport {
+export function openTransport(where: Where, by: string | undefined, inside: readonly string[] = []): Transport {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64, scheduling: "lifo" });
   let target = targetOf(where);
   const identity: Record<string, string> = {
     host: target.authority,
     ...(where.token !== undefined && { authorization: `Bearer ${where.token}` }),
     ...named(by),
+    ...(inside.length > 0 && { [INSIDE]: encodeURIComponent(inside.join(",")) }),
   };
   const channels = new ChannelKeeper(async () => {
     const { connection, name } = targetOf(where);

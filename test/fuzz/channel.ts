@@ -12,7 +12,7 @@ import { ManualClock } from "../rig/clock.ts";
 import { scriptedService, untilGivenUp } from "../rig/service.ts";
 
 const router = new Router();
-const door = socketDoor(new Set());
+const door = socketDoor(new Set(), "/nowhere");
 
 export async function speakLines(pieces: Iterable<Buffer>): Promise<void> {
   const faults: unknown[] = [];
