@@ -91,7 +91,7 @@ function slotFiles(directory: string, below = false): string[] {
 }
 
 /** Nothing while it is being written. */
-function readSlot(file: string): Slot | undefined {
+export function readSlot(file: string): Slot | undefined {
   const text = textOf(file);
   return text === undefined ? undefined : parseSlot(file, text);
 }
