@@ -1,5 +1,5 @@
 /** Runs attempts as processes of this machine, through small shells that outlive the scheduler. See README.md in src/execute. */
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import type { ProcessIdentity } from "../../domain/task.ts";
 import { later, millis } from "../../domain/time.ts";
 import { type Clock, sleep } from "../../effects/clock.ts";
@@ -227,15 +227,16 @@ class ProcessExecutor implements Executor {
   async #whatBegan(directory: string, slot: Slot | undefined, process: ProcessIdentity | undefined): Promise<Begun> {
     const { clock } = this.#around;
     const until = later(clock.now(), SAID_WITHIN);
+    if (!existsSync(directory) && process !== undefined && isAlive(process)) {
+      return { kind: "begun", process, atMs: clock.now() };
+    }
     let begun = takeBegun(directory);
     while (begun.kind === "unsaid" && clock.now() < until) {
       await sleep(clock, SAID_LOOK);
       begun = takeBegun(directory);
     }
     if (begun.kind === "unsaid" && slot !== undefined && isAlive(slot.wrapper)) signal(-slot.wrapper.pid, "SIGKILL");
-    // Its directory is gone, and it is not.
-    const isStray = begun.kind === "void" && process !== undefined && isAlive(process);
-    return isStray ? { kind: "begun", process, atMs: clock.now() } : begun;
+    return begun;
   }
 
   /** Processes that carry our mark and belong to no attempt of this executor. */

@@ -27,7 +27,7 @@ export function orderText({ directory, log, command, cwd, env, nice }: Order, od
     `exec $rota_setsid ${words} </dev/null >>${quote(log)} 2>&1`,
   ];
   const attempt = enter.filter((part) => part !== "").join("; ");
-  return `{ if rota_open ${quote(directory)}; then ( ${attempt} ); rota_close $?; else rota_refuse; fi; }\n`;
+  return `if rota_open ${quote(directory)}; then ( ${attempt} ); rota_close $?; else rota_refuse; fi\n`;
 }
 
 /** Gives variables to everything that the shell starts from then on. */

@@ -223,6 +223,12 @@ describe("recovery:", () => {
       await gone(processIdentity(Number(readFileSync(join(dir, "child"), "utf8"))));
     });
 
+    test("the watchdog stops what runs although the state directory was removed", async () => {
+      const [process] = await crashed([waiting()], { lease: millis(300) });
+      rmSync(state, { recursive: true });
+      await gone(process);
+    });
+
     test("a watchdog that is late stops nothing that another scheduler has taken over", async () => {
       const [process] = await crashed([waiting()], { lease: millis(500) });
       const [watchdog] = watchdogs();

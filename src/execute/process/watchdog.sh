@@ -33,15 +33,23 @@ rota_signal() {
   return $rota_found
 }
 
+# Whether it is still this watchdog's to end it. No longer where another scheduler has taken the directory away, but it is where the whole
+# state directory is being removed: then no scheduler will come.
+rota_mine() {
+  [ -d "$rota_home" ] && return
+  sleep "$rota_step"
+  [ ! -d "${rota_home%/*}" ]
+}
+
 # Looks $1 times, and fails as soon as there is nothing to wait for any more.
 rota_wait() {
   rota_looks=$1
-  while [ "$rota_looks" -gt 0 ] && [ -d "$rota_home" ]; do
+  while [ "$rota_looks" -gt 0 ] && rota_mine; do
     sleep "$rota_step"
     rota_looks=$((rota_looks - 1))
     [ "$2" = lease ] || rota_signal 0 || return
   done
-  [ -d "$rota_home" ]
+  rota_mine
 }
 
 rota_end() {
@@ -49,7 +57,7 @@ rota_end() {
   rota_signal TERM || exit
   rota_signal CONT
   rota_wait "$rota_grace" grace || exit
-  while [ -d "$rota_home" ] && rota_signal KILL; do
+  while rota_mine && rota_signal KILL; do
     sleep "$rota_step"
   done
 }

@@ -25,12 +25,13 @@ rota_begin() {
   # A shell adds these, and the attempt is to have what it was given.
   unset PWD OLDPWD SHLVL
   rota_self
-  # Said first: where the scheduler is gone this ends the process, and nothing was begun.
-  printf 'up %s\n' "$rota_pid $rota_since"
   rota_step=begun
   set -C
   printf '%s\n' "$rota_boot $rota_pid $rota_since" > "$rota_dir/begun" || exit
-  trap - EXIT
+  # It has begun, whether the scheduler still listens or not.
+  trap '' PIPE
+  printf 'up %s\n' "$rota_pid $rota_since"
+  trap - PIPE EXIT
 }
 
 # $1: the exit code.

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ProcessIdentity } from "../../domain/task.ts";
 import { seededRandom } from "../../effects/random.ts";
+import { eventually } from "../conformance.ts";
 import { parseTimes, prepareDirectory, readOutcome, takeBegun } from "./directory.ts";
 import { orderText } from "./order.ts";
 import { readSlot } from "./register.ts";
@@ -84,9 +85,11 @@ test("an attempt that a scheduler has taken over before does not begin", async (
 
 test("one that has begun says which process it is to the scheduler that comes too late", async () => {
   const { directory, order } = attempt();
-  const processes: ProcessIdentity[] = [];
-  await run(launch(), order, (process) => processes.push(process));
-  expect(takeBegun(directory)).toMatchObject({ kind: "begun", process: processes[0] });
+  const found: unknown[] = [];
+  await run(launch(), order, (process) => found.push([process, takeBegun(directory)]));
+  const [[process]] = found as [[ProcessIdentity]];
+  // From the moment on in which it was told.
+  expect(found).toEqual([[process, { kind: "begun", process, atMs: expect.any(Number) }]]);
   expect(trace()).toEqual(["1"]);
 });
 
@@ -106,6 +109,16 @@ test(`of a start and a take-over at the same moment one decides (SEED=${SEED})`,
   const ran = new Set(trace());
   expect([ran.size + taken.size, ran.intersection(taken).size]).toEqual([RACES, 0]);
   expect(Math.min(ran.size, taken.size), "both happened").toBeGreaterThan(0);
+});
+
+test("an attempt that begins when its scheduler is gone runs, and not into the closed pipe", async () => {
+  for (let no = 0; no < 20; no++) {
+    const { directory, order } = attempt(no, "exit 5");
+    const wrapper = launch();
+    wrapper.run(order, { up() {}, bad() {}, down() {}, died() {} });
+    wrapper.forsake();
+    await eventually(() => expect(readOutcome(directory)?.status).toBe(5));
+  }
 });
 
 test("one whose scheduler's directory was taken away begins nothing", async () => {

@@ -21,6 +21,7 @@ export interface WrapperWatch {
 export class Wrapper {
   /** Kept when it is gone. */
   readonly closed: Promise<void>;
+  readonly #close: () => void;
   readonly #shell: ChildProcess;
   #watch: WrapperWatch | undefined;
   #rest = "";
@@ -36,12 +37,13 @@ export class Wrapper {
   constructor(slot: string, given: string) {
     const closed = Promise.withResolvers<void>();
     this.closed = closed.promise;
+    this.#close = closed.resolve;
     const gone = (): void => {
       if (this.#isGone) return;
       this.#isGone = true;
       // A process that has not become the command yet is still of the wrapper's group.
       if (this.#shell.pid !== undefined) signal(-this.#shell.pid, "SIGKILL");
-      closed.resolve();
+      this.#close();
       this.#take()?.died(this.#words);
     };
     const text = `${given}\nrota_slot=${quote(slot)} rota_boot=${quote(bootId())}\n${shellScripts().wrapper}`;
@@ -72,6 +74,7 @@ export class Wrapper {
   forsake(): void {
     this.#watch = undefined;
     this.#isGone = true;
+    this.#close();
     this.#shell.stdin?.destroy();
     this.#shell.stdout?.destroy();
   }
