@@ -126,7 +126,7 @@ export function executorConformance(open: (dir: string) => Executor | Promise<Ex
       }
     });
 
-    test("one that does not listen is killed after the grace", async () => {
+    test("an attempt that does not listen is killed after the grace", async () => {
       const ready = join(dir, "ready");
       const handle = start(`trap "" TERM; touch ${ready}; while :; do sleep 0.05; done`);
       await exists(ready);

@@ -76,13 +76,13 @@ export interface Executor extends AsyncDisposable {
   start(attempt: Attempt, watch: Watch): Handle;
   /**
    * Takes over an attempt that outlived the scheduler that started it, or learns how it ended meanwhile.
-   * Nothing when no trace of it is left: then nothing of it runs any more either. One that runs but can no longer be
+   * Nothing when no trace of it is left: then nothing of it runs any more either. An attempt that runs but can no longer be
    * watched is ended, and its outcome is `lost`.
    */
   adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined>;
   /**
-   * Stops whatever earlier schedulers of this state directory left running and nobody adopted. Returns how many attempts that were.
-   * What is known of attempts that had ended when they were adopted is forgotten then, so this comes after that has been saved.
+   * Stops whatever earlier schedulers of this state directory left running and this one has not adopted. Returns how many attempts that were.
+   * It comes after what was learned of adopted attempts has been saved.
    */
   sweep(): Promise<number>;
   /**

@@ -37,7 +37,7 @@ export async function endProcesses(ending: Ending): Promise<void> {
   }
 }
 
-/** Asks a process, or (below zero) a group, to end. One that was stopped must be woken to hear it. */
+/** Asks a process, or (below zero) a group, to end. A stopped process must be woken to hear it. */
 export function ask(target: number): void {
   signal(target, "SIGTERM");
   signal(target, "SIGCONT");
@@ -45,21 +45,21 @@ export function ask(target: number): void {
 
 /** Whether there was anything to signal. */
 export function signal(target: number, name: NodeJS.Signals | 0): boolean {
-  // Nobody reads where it was thrown, and finding that out is most of what asking costs.
+  // The stack of this error is never read, and finding it out is most of what asking costs.
   const depth = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
   try {
     process.kill(target, name);
     return true;
   } catch (error) {
-    // It is there, but belongs to somebody else.
+    // It is there, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   } finally {
     Error.stackTraceLimit = depth;
   }
 }
 
-/** Groups of these that have a living member. Zombies nobody reaps answer signals too, so a first yes is looked at closely. */
+/** Groups of these that have a living member. Zombies that their parent does not reap answer signals too, so a first yes is looked at closely. */
 export function livingGroups(groups: readonly number[]): readonly number[] {
   const answering = groups.filter((group) => signal(-group, 0));
   if (answering.length === 0) return [];

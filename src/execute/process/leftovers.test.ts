@@ -64,7 +64,7 @@ describe("nothing survives its task:", () => {
     expect(living()).toEqual([]);
   });
 
-  test("one that left the group is found when the attempt is stopped", async () => {
+  test("a process that left the group is found when the attempt is stopped", async () => {
     const handle = start(`setsid sh -c '${STUBBORN}' & sleep 300`);
     await exists(join(dir, "ready"));
     expect(living()).toHaveLength(1);
@@ -73,7 +73,7 @@ describe("nothing survives its task:", () => {
     expect(living()).toEqual([]);
   });
 
-  test("one that left the group is asked together with the leader, not after it", async () => {
+  test("a process that left the group is asked together with the leader, not after it", async () => {
     const polite = `trap "echo bye; exit" TERM; touch ready; while :; do sleep 0.02; done`;
     const patient = "while kill -0 $! 2>/dev/null; do sleep 0.02; done; echo after";
     const handle = start(`trap : TERM; setsid sh -c '${polite}' & ${patient}`);
@@ -83,23 +83,23 @@ describe("nothing survives its task:", () => {
     expect(readFileSync(join(dir, "logs", "task.log"), "utf8")).toMatch(/bye\n(.*\n)*after\n/);
   });
 
-  test("one that left the group of an attempt that took its time is gone with the outcome", async () => {
+  test("a process that left the group of an attempt that took its time is gone with the outcome", async () => {
     expect(await start(`setsid sh -c '${STUBBORN}' & ${READY}; sleep 1.2`).outcome).toMatchObject({ kind: "success" });
     expect(living()).toEqual([]);
   });
 
-  test("one that left the group of a quick attempt is gone soon after", async () => {
+  test("a process that left the group of a quick attempt is gone soon after", async () => {
     expect(await start(`setsid sh -c '${STUBBORN}' & ${READY}`).outcome).toMatchObject({ kind: "success" });
     await eventually(() => expect(living()).toEqual([]));
   });
 
-  test("one that left the group of a quick attempt does not outlive the executor", async () => {
+  test("a process that left the group of a quick attempt does not outlive the executor", async () => {
     expect(await start(`setsid sh -c '${STUBBORN}' & ${READY}`).outcome).toMatchObject({ kind: "success" });
     await executor[Symbol.asyncDispose]();
     expect(living()).toEqual([]);
   });
 
-  test("a sweep after a quick attempt does not touch one that still runs", async () => {
+  test("a sweep after a quick attempt does not touch an attempt that still runs", async () => {
     const handle = start(`setsid sh -c '${STUBBORN}' & sleep 300`);
     await exists(join(dir, "ready"));
     expect(await start(`setsid sleep 300 & echo $! >> quick`, { fence: 2 }).outcome).toMatchObject({ kind: "success" });

@@ -101,7 +101,7 @@ test("a command is looked for where the task's own PATH says, and as a shell wou
   });
 });
 
-test("one that was asked to end before it had begun ends", async () => {
+test("an attempt that was asked to end before it had begun ends", async () => {
   for (const grace of [millis(0), millis(5_000)]) {
     const handle = start("sleep 60", { fence: grace + 1 });
     handle.stop(CANCELLED, grace);

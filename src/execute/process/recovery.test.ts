@@ -121,14 +121,14 @@ describe("recovery:", () => {
       expect(await again?.outcome).toMatchObject(outcome);
     });
 
-    test("an attempt is found although nobody had heard that it started", async () => {
+    test("an attempt is found although no scheduler had heard that it started", async () => {
       await crashed([waiting()]);
       const handle = await open().adopt(waiting(), undefined, told());
       go();
       expect(await handle?.outcome).toMatchObject({ kind: "exit", code: 5 });
     });
 
-    test("the end of an attempt is remembered while nobody listens", async () => {
+    test("the end of an attempt is remembered while no scheduler listens", async () => {
       const [process] = await crashed([waiting()]);
       const [wrapper] = wrappers();
       go();
@@ -149,7 +149,7 @@ describe("recovery:", () => {
       expect(await handle?.outcome).toMatchObject({ kind: "exit", code: 9 });
     });
 
-    test("one that ended after it was adopted, and whose end was perhaps not saved before the sweep, is told again", async () => {
+    test("an attempt that ended after it was adopted, and whose end was perhaps not saved before the sweep, is told again", async () => {
       const [process] = await crashed([waiting()]);
       const next = open();
       const handle = await next.adopt(waiting(), process, told());
@@ -160,7 +160,7 @@ describe("recovery:", () => {
       expect(await again?.outcome).toMatchObject({ kind: "exit", code: 5 });
     });
 
-    test("what nobody adopts is swept, what was adopted is not", async () => {
+    test("what is not adopted is swept, what was adopted is not", async () => {
       const attempts = [waiting(), waiting({ fence: 2 }), waiting({ fence: 3 })];
       const [first, second, third] = await crashed(attempts);
       const [old] = wrappers();
@@ -195,7 +195,7 @@ describe("recovery:", () => {
       for (const handle of handles) expect(await handle?.outcome).toMatchObject({ kind: "exit", code: 5 });
     });
 
-    test("attempts stop by themselves when nobody comes within the lease", async () => {
+    test("attempts stop by themselves when no scheduler comes within the lease", async () => {
       const begun = (): void => expect(log()).toBe("begun\n");
       const [process] = await crashed([waiting()], { lease: millis(300) }, begun);
       const [wrapper] = wrappers();
@@ -210,7 +210,7 @@ describe("recovery:", () => {
       });
     });
 
-    test("one that does not listen is killed when the lease is over", async () => {
+    test("an attempt that does not listen is killed when the lease is over", async () => {
       const stubborn = shell(dir, `trap "" TERM; while :; do sleep 0.05; done`);
       const [process] = await crashed([stubborn], { lease: millis(100), grace: millis(100) });
       await gone(process);
@@ -278,7 +278,7 @@ describe("recovery:", () => {
       expect(watch.starts).toEqual([process]);
     });
 
-    test("one that has ended without a word is lost, and is not begun again for nothing", async () => {
+    test("a process that has ended without a word is lost, and is not begun again for nothing", async () => {
       const process = await stranded(waiting());
       globalThis.process.kill(-process.pid, "SIGKILL");
       await gone(process);

@@ -83,7 +83,7 @@ test("an attempt that a scheduler has taken over before does not begin", async (
   expect(trace()).toEqual([]);
 });
 
-test("one that has begun says which process it is to the scheduler that comes too late", async () => {
+test("an attempt that has begun says which process it is to the scheduler that comes too late", async () => {
   const { directory, order } = attempt();
   const found: unknown[] = [];
   await run(launch(), order, (process) => found.push([process, takeBegun(directory)]));
@@ -121,7 +121,7 @@ test("an attempt that begins when its scheduler is gone runs, and not into the c
   }
 });
 
-test("one whose scheduler's directory was taken away begins nothing", async () => {
+test("a wrapper whose scheduler's directory was taken away begins nothing", async () => {
   const wrapper = launch();
   await run(wrapper, attempt().order);
   renameSync(home, join(dir, "taken"));
@@ -129,7 +129,7 @@ test("one whose scheduler's directory was taken away begins nothing", async () =
   expect(trace()).toEqual(["1"]);
 });
 
-test("one that comes up only after that begins nothing either", async () => {
+test("a wrapper that comes up only after that begins nothing either", async () => {
   rmSync(home, { recursive: true });
   expect(await run(launch(), attempt().order)).toEqual(["died", expect.stringContaining("slot-0")]);
   expect(trace()).toEqual([]);
