@@ -51,6 +51,7 @@ export const EVENTS: Readonly<Record<Exclude<EventKind, "lease_renewed">, string
   session_joined: "A session came to work.",
   session_changed: "A session is in another state.",
   session_left: "A session is gone.",
+  worker_started: "A worker of this machine was given its first task by this scheduler.",
   paused: "Nothing new is given out: of everything, a pool, a run, or a task and what depends on it.",
   resumed: "What was paused goes on.",
   drained: "A drain is over; so many tasks were still out.",

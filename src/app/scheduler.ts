@@ -89,6 +89,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
       capacity,
       capabilities,
       forgets: stays,
+      tellsWorkers: true,
     },
   });
   await engine.open();

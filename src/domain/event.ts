@@ -74,6 +74,12 @@ export interface SessionLeft extends OfRun, FromCall {
   readonly why: string;
 }
 /** The scheduler starts nothing new in this scope until it is resumed; what runs goes on. */
+/** A worker of this machine was given its first task by this scheduler. */
+export interface WorkerStarted extends OfRun {
+  readonly kind: "worker_started";
+  readonly worker: WorkerId;
+  readonly node: string;
+}
 export interface Paused extends OfRun {
   readonly kind: "paused";
   readonly scope: PauseScope;
@@ -268,7 +274,7 @@ export interface TaskNoted extends OfTask, FromCall {
   readonly note: string;
 }
 
-export type SystemEvent = SessionJoined | SessionChanged | SessionLeft | Paused | Resumed | Drained;
+export type SystemEvent = SessionJoined | SessionChanged | SessionLeft | WorkerStarted | Paused | Resumed | Drained;
 export type RunEvent = RunSubmitted | RunReopened | RunCancelling | RunStalled | RunFinished;
 export type TaskEvent =
   | TaskClaimed
@@ -313,6 +319,7 @@ const SYSTEM_KINDS: ReadonlySet<string> = new Set<SystemEvent["kind"]>([
   "session_joined",
   "session_changed",
   "session_left",
+  "worker_started",
   "paused",
   "resumed",
   "drained",

@@ -33,6 +33,8 @@ function reduceSystem(world: World, event: SystemEvent): void {
       sessions.set(profile.id, { profile, joinedAt, state: "idle", seenAt: at, losses: 0 });
       return;
     }
+    case "worker_started":
+      return void world.workers.set(event.worker, event.at);
     case "session_changed": {
       const session = sessions.get(event.session);
       invariant(session !== undefined, `session ${event.session} is known`);

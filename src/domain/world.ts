@@ -7,6 +7,7 @@ import type { Run, RunManifest, RunNo } from "./run.ts";
 import type { Session } from "./session.ts";
 import type { TaskSpec } from "./spec.ts";
 import type { Blocked, Status, Task, TaskState } from "./task.ts";
+import type { Instant } from "./time.ts";
 
 /** The runs by number, and by name: there may be thousands of them. */
 class Runs extends Map<RunNo, Run> {
@@ -31,6 +32,8 @@ class Runs extends Map<RunNo, Run> {
 export class World {
   readonly runs = new Runs();
   readonly sessions = new Map<WorkerId, Session>();
+  /** Since when each worker of this machine has worked for this scheduler, once it was given a task. */
+  readonly workers = new Map<WorkerId, Instant>();
   /** What is on hold, by the key of its scope. */
   readonly pauses = new Map<string, Pause>();
   /** The last event that was folded in. */

@@ -98,7 +98,8 @@ export class Journal {
   ofSystem(news: SystemNews, at: Instant): void {
     const run = "scope" in news && "run" in news.scope ? news.scope.run : NO_RUN;
     if ("scope" in news) this.#pauses.add(scopeKey(news.scope));
-    else this.#sessions.add(news.kind === "session_joined" ? news.profile.id : news.session);
+    else if (news.kind !== "worker_started")
+      this.#sessions.add(news.kind === "session_joined" ? news.profile.id : news.session);
     this.#add({ ...this.#attributed(news), seq: this.#world.seq + 1, at, run });
   }
 

@@ -25,6 +25,8 @@ export interface EngineDeps {
 export interface EngineOptions extends DispatcherOptions {
   /** Whether runs that have ended are kept in memory. A daemon that lives for long does not. */
   readonly forgets?: boolean;
+  /** The ledger says when each worker of this machine was given its first task. */
+  readonly tellsWorkers?: boolean;
   /** How long a stopped attempt has between being asked to end and being killed. */
   readonly grace?: Millis;
   readonly leaseTtl?: Millis;

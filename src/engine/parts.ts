@@ -24,7 +24,7 @@ export type Parts = ReturnType<typeof assemble>;
 export function assemble(deps: EngineDeps) {
   const { store, epoch, clock, secrets, options } = deps;
   const { leaseTtl: ttl = LEASE_TTL, heartbeat = HEARTBEAT_INTERVAL, policy = "auto" } = options;
-  const { batchMax = batchFor(options.workers.length), ack, pressure } = options;
+  const { batchMax = batchFor(options.workers.length), ack, pressure, tellsWorkers = false } = options;
   const world = new World();
   const pools = new Pools(options, world);
   const tokens = new Tokens(secrets);
@@ -60,6 +60,7 @@ export function assemble(deps: EngineDeps) {
     ttl,
     heartbeat,
     batchMax,
+    tellsWorkers,
     pressure,
     schedule: () => turns.schedule(),
   });

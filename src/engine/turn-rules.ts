@@ -6,6 +6,7 @@ import type { Dispatcher } from "../decide/dispatcher.ts";
 import type { LookAhead } from "../decide/look-ahead.ts";
 import type { Pools } from "../decide/pools.ts";
 import { type PressureLimits, pressureMode } from "../decide/pressure.ts";
+import type { WorkerId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { isHeld, isTerminal, type Task } from "../domain/task.ts";
 import { earliest, type Instant, instant, later, type Millis, seconds } from "../domain/time.ts";
@@ -37,6 +38,8 @@ export interface TurnRulesDeps {
   readonly heartbeat: Millis;
   /** How many tasks one turn gives out at most. */
   readonly batchMax: number;
+  /** The ledger says when each local worker was given its first task. */
+  readonly tellsWorkers: boolean;
   readonly pressure: PressureLimits | undefined;
   /** Has a turn be taken. */
   readonly schedule: () => void;
@@ -175,12 +178,20 @@ export class TurnRules implements Rules {
     for (let given = 0; given < batchMax; given++) {
       const assignment = this.#local.next(turn.now);
       if (assignment === undefined) return true;
+      this.#tellOf(turn, assignment.worker);
       leases.grant(turn, assignment, { deadline: later(turn.now, ttl) });
       const live = workers.enter(assignment.run, assignment.task);
       turn.after(() => live.start());
       this.#renewAt ??= later(turn.now, heartbeat);
     }
     return false;
+  }
+
+  /** With its first task a worker has started. */
+  #tellOf({ now, journal }: Turn, worker: WorkerId): void {
+    const { world, tellsWorkers } = this.#deps;
+    if (!tellsWorkers || world.workers.has(worker)) return;
+    journal.ofSystem({ kind: "worker_started", worker, node: this.#local.nodeOf(worker).name }, now);
   }
 
   #judgeRuns(turn: Turn): void {

@@ -54,6 +54,21 @@ describe("a scheduler within a program", () => {
     expect(await client.await(run, 30_000)).toEqual({ run, outcome: "succeeded" });
   });
 
+  test("says when each of its workers was given its first task, and no more than once", async () => {
+    const { rota, client } = await house({ workers: 3 });
+    await rota.run({ tasks: { a: { run: "true" }, b: { run: "true", needs: ["a"] }, c: { run: "true", needs: ["b"] } } });
+    const events = await client.events({});
+    const started = events.filter(({ kind }) => kind === "worker_started");
+    expect(started).toMatchObject([{ worker: "local/1", node: "local" }]);
+    expect(events.map(({ kind }) => kind).slice(0, 3)).toEqual(["run_submitted", "worker_started", "claimed"]);
+    const workers = await client.workers();
+    expect(workers.map(({ worker, started_at }) => [worker, started_at])).toEqual([
+      ["local/1", started[0]?.at],
+      ["local/2", undefined],
+      ["local/3", undefined],
+    ]);
+  });
+
   test("has its functions from the beginning: a function in a plan is refused, and so is the name of a missing one", async () => {
     const { rota, submit } = await house();
     expect(await refusal(rota.run({ tasks: { a: { run: () => "late" } } }))).toBe("USAGE");

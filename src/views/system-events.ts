@@ -35,6 +35,8 @@ export function systemDetail(event: SystemEvent, run: Run | undefined): SystemDe
       return { kind: event.kind, session: event.session, state: event.state, losses: event.losses };
     case "session_left":
       return { kind: event.kind, session: event.session, why: event.why };
+    case "worker_started":
+      return { kind: event.kind, worker: event.worker, node: event.node };
     case "paused":
     case "resumed":
       return { kind: event.kind, ...scopeJson(event.scope, run), ...askedJson(event.asked) };
@@ -69,6 +71,8 @@ export function systemWords(event: SystemEvent, run: Run | undefined): { readonl
         : { text: `session ${event.session} is ${event.state}` };
     case "session_left":
       return { text: `session ${event.session} left: ${event.why}` };
+    case "worker_started":
+      return { text: `worker ${event.worker} of node ${event.node} started` };
     case "paused":
       return { text: `${scopeWords(event.scope, run)} paused, ${askedWords(event.asked)}`, tone: "warn" };
     case "resumed":

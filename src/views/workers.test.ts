@@ -27,7 +27,7 @@ const session = (worker: string, rest: Partial<WorkerRow>): WorkerRow => ({
 
 describe("the workers", () => {
   const workers = [
-    local(1, { ...held, state: "busy", task: "build" }),
+    local(1, { ...held, state: "busy", task: "build", started_at: "2026-03-14T12:00:00Z" }),
     local(2),
     session("claude-1", { ...held, state: "busy" }),
     session("claude-2", { state: "prompting", seen_at: "2026-03-14T12:01:00Z" }),
@@ -37,7 +37,7 @@ describe("the workers", () => {
   test("stand in one table, with what each does and when it was seen", () => {
     expect(show(workersText({ workers, paused: [], now }, { columns: 100 }, PLAIN))).toMatchInlineSnapshot(`
       "
-      ● local/1      local               busy         build of release-7f3a2c       2m30s
+      ● local/1      local               busy         build of release-7f3a2c       2m30s  started 10m ago
       ○ local/2      local               idle
       ● claude-1     reviewers · claude  busy         review-api of release-7f3a2c  2m30s  seen 2s ago
       ‖ claude-2     reviewers · claude  prompting                                         seen 9m ago
@@ -55,7 +55,7 @@ describe("the workers", () => {
     const lines = workersText({ workers: workers.slice(0, 1), paused, now }, { columns: 80 }, PLAIN);
     expect(show(lines)).toMatchInlineSnapshot(`
       "
-      ● local/1  local  busy  build of release-7f3a2c  2m30s
+      ● local/1  local  busy  build of release-7f3a2c  2m30s  started 10m ago
 
       On hold
         ‖ everything                   asked by mo: release day  1m ago

@@ -35,7 +35,10 @@ function workerLines(workers: readonly WorkerRow[], now: Instant, width: number)
 
 const isIdleLocal = ({ kind, state }: WorkerRow): boolean => kind === "local" && state === "idle";
 
-function workerCells({ worker, pool, state, task, run, since, seen_at, agent }: WorkerRow, now: Instant): Line[] {
+function workerCells(
+  { worker, pool, state, task, run, since, seen_at, started_at, agent }: WorkerRow,
+  now: Instant,
+): Line[] {
   const { sign, tone } = (SESSION_SIGNS as Signs)[state] ?? { sign: "·", tone: "quiet" };
   const kind = agent === undefined || agent === pool ? pool : `${pool} · ${agent}`;
   return [
@@ -44,8 +47,14 @@ function workerCells({ worker, pool, state, task, run, since, seen_at, agent }: 
     [toned(tone, state)],
     task === undefined ? [] : [task, quiet(run === undefined ? "" : ` of ${run}`)],
     [since === undefined ? "" : age(momentOf(since), now)],
-    [quiet(seen_at === undefined ? "" : `seen ${age(momentOf(seen_at), now)} ago`)],
+    [quiet(lastWords(seen_at, started_at, now))],
   ];
+}
+
+/** Of a session when it was last heard of; of a worker of this machine since when it works. */
+function lastWords(seen: string | undefined, started: string | undefined, now: Instant): string {
+  if (seen !== undefined) return `seen ${age(momentOf(seen), now)} ago`;
+  return started === undefined ? "" : `started ${age(momentOf(started), now)} ago`;
 }
 
 export const SESSION_SIGNS: Readonly<Record<SessionState, { readonly sign: string; readonly tone: Tone }>> = {

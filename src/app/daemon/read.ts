@@ -256,17 +256,19 @@ class Names {
 const NAMES_MAX = 50;
 
 function* localWorkers({ scheduler }: LookParts): Iterable<WorkerReply> {
-  const { dispatcher } = scheduler.engine;
+  const { dispatcher, world } = scheduler.engine;
   const held = new Map(Array.from(dispatcher.held(), (holding) => [holding.worker, holding]));
   for (const { workers } of dispatcher.nodes) {
     for (const worker of workers) {
       const holding = held.get(worker);
+      const startedAt = world.workers.get(worker);
       yield {
         worker,
         kind: "local",
         pool: "local",
         state: holding === undefined ? "idle" : "busy",
         ...(holding && { run: holding.run.manifest.id, task: holding.task.spec.id, since: isoOf(holding.since) }),
+        ...(startedAt !== undefined && { started_at: isoOf(startedAt) }),
       };
     }
   }

@@ -119,6 +119,8 @@ export class HistoryChecker {
       case "session_left":
         if (!this.sessions.delete(event.session)) this.#break(event, `there is no session ${event.session}`);
         return;
+      case "worker_started":
+        return;
       case "paused":
         return void this.pauses.set(scopeKey(event.scope), event);
       case "resumed":

@@ -97,6 +97,7 @@ export const EVENT_KINDS = {
   },
   session_changed: { ...anywhere, ...called, session: words(), state: oneOf(SESSION_STATES), losses: count() },
   session_left: { ...anywhere, ...called, session: words(), why: words() },
+  worker_started: { ...anywhere, worker: words(), node: words() },
   paused: { ...anywhere, ...scope, ...asked },
   resumed: { ...anywhere, ...scope, ...asked },
   drained: { ...anywhere, ...called, ...scope, remaining: count() },

@@ -49,6 +49,9 @@ export const worker = {
   task: words().optional(),
   run: words().optional(),
   since: time().optional(),
+  started_at: time()
+    .optional()
+    .describe("Of a worker of this machine: when this scheduler gave it its first task. ISO 8601."),
 } as const;
 export const WORKERS = list(object(worker));
 export type WorkerReply = Infer<typeof WORKERS>[number];
