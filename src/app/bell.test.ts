@@ -15,7 +15,7 @@ function opened() {
   const clock = new ManualClock();
   const rung = vi.fn();
   const gone = vi.fn();
-  const bell = answerBell({ state, clock, rung, gone });
+  const bell = answerBell({ state, clock, poll: millis(500), rung, gone });
   return { state, clock, rung, gone, [Symbol.dispose]: () => bell[Symbol.dispose]() };
 }
 
@@ -60,4 +60,19 @@ test("a database that was replaced counts as gone", async () => {
     await clock.advance(millis(100));
     expect(gone).toHaveBeenCalledTimes(1);
   }, soon);
+});
+
+test("what cannot be watched is looked at as often as the setting says", async () => {
+  const state = stateDir(join(freshDir(), "state"));
+  mkdirSync(state.root);
+  const clock = new ManualClock();
+  const rung = vi.fn();
+  // There is no database yet, which cannot be watched.
+  using _ = answerBell({ state, clock, poll: millis(40), rung, gone: vi.fn() });
+  await clock.advance(millis(39));
+  expect(rung).not.toHaveBeenCalled();
+  await clock.advance(millis(1));
+  expect(rung).toHaveBeenCalledTimes(1);
+  await clock.advance(millis(40));
+  expect(rung).toHaveBeenCalledTimes(2);
 });

@@ -4,13 +4,15 @@
  */
 import { closeSync, type FSWatcher, openSync, statSync, watch } from "node:fs";
 import { UserError } from "../domain/errors.ts";
-import { later, millis } from "../domain/time.ts";
+import { later, type Millis, millis } from "../domain/time.ts";
 import type { Clock, Timer } from "../effects/clock.ts";
 import type { StateDir } from "./state.ts";
 
 export interface BellDeps {
   readonly state: Pick<StateDir, "root" | "bell" | "database">;
   readonly clock: Pick<Clock, "now" | "at">;
+  /** How often files are looked at that cannot be watched. */
+  readonly poll: Millis;
   /** There may be requests. */
   readonly rung: () => void;
   /** The state directory is gone. Told once. */
@@ -19,17 +21,15 @@ export interface BellDeps {
 
 /** A directory is removed file by file: what is looked at before the last one is gone would be taken for a bell that was replaced. */
 const SETTLES = millis(100);
-/** How often files are looked at that cannot be watched. */
-const PATIENCE = millis(500);
 
-export function answerBell({ state, clock, rung, gone }: BellDeps): Disposable {
+export function answerBell({ state, clock, poll, rung, gone }: BellDeps): Disposable {
   const { root, bell, database } = state;
   const placed = identityOf(database);
   let watchers: readonly FSWatcher[] = [];
   let watched: string | undefined;
   let timer: Timer | undefined;
   let isClosed = false;
-  const look = (after: typeof PATIENCE): void => {
+  const look = (after: Millis): void => {
     if (isClosed) return;
     timer ??= clock.at(later(clock.now(), after), () => {
       timer = undefined;
@@ -46,7 +46,7 @@ export function answerBell({ state, clock, rung, gone }: BellDeps): Disposable {
     watchers = [watchIn(bell, hear), watchIn(database, () => look(SETTLES))].filter((each) => each !== undefined);
     const isWatched = watchers.length === 2;
     watched = isWatched ? identityOf(bell) : undefined;
-    if (!isWatched) look(PATIENCE);
+    if (!isWatched) look(poll);
   };
   const close = (): void => {
     isClosed = true;

@@ -52,6 +52,7 @@ describe("a value comes from", () => {
       offerTtl: 30_000,
       wakeInterval: 15_000,
       wakeCooldown: 60_000,
+      pollInterval: 500,
       starvingAge: 120_000,
       stuckAfter: 300_000,
       sweepLimit: 100,

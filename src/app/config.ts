@@ -22,6 +22,7 @@ import { integer, list, oneOf, type Schema, string, text, union } from "../std/s
 import { object, type Read, record } from "../std/schema-maps.ts";
 import { DURABILITIES } from "../store/sqlite/connect.ts";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
+import { POLL_INTERVAL } from "./poll.ts";
 import { CONFIG_FILES } from "./project.ts";
 
 const WORKERS_MAX = 4_096;
@@ -130,6 +131,11 @@ export const SETTINGS = {
     .default(STUCK_AFTER, formatDuration(STUCK_AFTER))
     .describe(
       "How long the holder of a pool's task may say nothing before that is told; after three times as long it is stopped. A task's own `progress` goes first.",
+    ),
+  pollInterval: duration(millis(10))
+    .default(POLL_INTERVAL, formatDuration(POLL_INTERVAL))
+    .describe(
+      "How often files that the system does not watch are looked at, as on a network disk: by the scheduler, and by commands that follow what happens.",
     ),
   starvingAge: duration()
     .default(STARVING_AGE, formatDuration(STARVING_AGE))

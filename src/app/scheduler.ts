@@ -98,6 +98,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     : answerBell({
         state,
         clock,
+        poll: config.pollInterval,
         rung: () => void engine.takeRequests().catch(() => {}),
         gone: (error) => engine.fail(error),
       });

@@ -2,6 +2,7 @@
 import { watch } from "node:fs";
 import { later, type Millis, millis } from "../domain/time.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";
+import { POLL_INTERVAL } from "./poll.ts";
 
 export interface WatchOptions {
   readonly signal: AbortSignal;
@@ -12,14 +13,12 @@ export interface WatchOptions {
   readonly clock?: Clock;
 }
 
-const PATIENCE = millis(500);
-
 /**
  * Yields once at the start, and then whenever one of the files or folders may have changed. What happens while the caller is
  * busy with the last one is told as one. Ends when the signal is aborted.
  */
 export async function* changes(paths: readonly string[], options: WatchOptions): AsyncGenerator<void> {
-  const { signal, patience = PATIENCE, rest = 0, clock = systemClock() } = options;
+  const { signal, patience = POLL_INTERVAL, rest = 0, clock = systemClock() } = options;
   let pending = true;
   let isResting = false;
   let wake = (): void => {};

@@ -56,6 +56,7 @@ const DURATIONS: Readonly<Record<DurationSetting, true>> = {
   wakeCooldown: true,
   starvingAge: true,
   stuckAfter: true,
+  pollInterval: true,
 };
 
 /** As one would write it in the file. */

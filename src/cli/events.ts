@@ -6,6 +6,7 @@ import type { TaskNo } from "../domain/graph.ts";
 import type { RunNo, Run as RunState } from "../domain/run.ts";
 import { eventJson, eventLine } from "../views/events.ts";
 import type { Run } from "./command.ts";
+import { pollInterval } from "./poll.ts";
 import { themeOf } from "./theme.ts";
 import { sayUnrecovered } from "./unrecovered.ts";
 
@@ -37,7 +38,8 @@ export const run: Run = async (input, context) => {
 
   if (!input.flag("follow")) await showNew();
   else {
-    for await (const _ of changes([reader.state.root], { signal: terminal.gone })) {
+    const patience = await pollInterval(context);
+    for await (const _ of changes([reader.state.root], { signal: terminal.gone, patience })) {
       // Asked before the ledger is read: what is written before the end is then read after it.
       const over = asked.run !== undefined && (await isQuiet(reader, asked.run));
       await showNew();

@@ -1,14 +1,17 @@
 /** `rota logs TASK`: what an attempt printed, from its log file; with `-f` as it grows, until the attempt has ended. */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { POLL_INTERVAL } from "../app/poll.ts";
 import { findRun, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
 import { changes } from "../app/watch.ts";
 import { UserError } from "../domain/errors.ts";
 import { type Event, isTaskEvent } from "../domain/event.ts";
 import type { Run as RunState } from "../domain/run.ts";
 import { isHeld, type Task } from "../domain/task.ts";
+import type { Millis } from "../domain/time.ts";
 import type { Input, Run } from "./command.ts";
 import { LineCleaner, readOn, tailStart } from "./log-bytes.ts";
+import { pollInterval } from "./poll.ts";
 import type { Terminal } from "./terminal.ts";
 import { sayUnrecovered } from "./unrecovered.ts";
 
@@ -24,7 +27,8 @@ export const run: Run = async (input, context) => {
   const isLive = isHeld(task.status) && task.attempt === attempt;
   const follow = input.flag("follow") && isLive;
   const over = overWatch(reader, found, task, attempt, seen);
-  const log = await openLog({ file, task, attempt, reader, wait: follow, over, signal: terminal.gone });
+  const patience = follow ? await pollInterval(context) : POLL_INTERVAL;
+  const log = await openLog({ file, task, attempt, reader, wait: follow, patience, over, signal: terminal.gone });
   if (log === undefined) return 0;
   try {
     const tail = input.count("tail");
@@ -32,7 +36,7 @@ export const run: Run = async (input, context) => {
     const show = showOn(terminal);
     const take = isLive ? ownBytes(file, log, show.take) : show.take;
     const end = await readOn(log, from, take);
-    if (follow) await goOn({ log, file, from: end, take, over, terminal });
+    if (follow) await goOn({ log, file, from: end, take, over, terminal, patience });
     await show.end();
   } finally {
     await log.close();
@@ -59,15 +63,16 @@ interface Opening {
   readonly reader: Reader;
   /** An attempt that was claimed a moment ago may not have begun to write. */
   readonly wait: boolean;
+  readonly patience: Millis;
   readonly over: Following["over"];
   readonly signal: AbortSignal;
 }
 
 /** Nothing where nothing was written: a success that printed nothing need not leave an empty file. */
 async function openLog(opening: Opening): Promise<FileHandle | undefined> {
-  const { file, task, attempt, reader, wait, over, signal } = opening;
+  const { file, task, attempt, reader, wait, patience, over, signal } = opening;
   let state: Awaited<ReturnType<Following["over"]>> | undefined;
-  for await (const _ of changes(wait ? [reader.state.root, dirname(file)] : [], { signal })) {
+  for await (const _ of changes(wait ? [reader.state.root, dirname(file)] : [], { signal, patience })) {
     try {
       return await open(file, "r");
     } catch (error) {
@@ -125,11 +130,12 @@ interface Following {
   /** Whether the attempt has ended: then every byte of it is there. */
   readonly over: () => Promise<"ended" | "abandoned" | "going">;
   readonly terminal: Terminal;
+  readonly patience: Millis;
 }
 
-async function goOn({ log, file, from, take, over, terminal }: Following): Promise<void> {
+async function goOn({ log, file, from, take, over, terminal, patience }: Following): Promise<void> {
   let at = from;
-  for await (const _ of changes([file, dirname(dirname(dirname(file)))], { signal: terminal.gone })) {
+  for await (const _ of changes([file, dirname(dirname(dirname(file)))], { signal: terminal.gone, patience })) {
     // Asked before the bytes are read: what is written before the end is then read after it.
     const state = await over();
     at = await readOn(log, at, take);

@@ -13,6 +13,7 @@ import { plainLine } from "../views/live.ts";
 import { reportOf, summaryJson } from "../views/report.ts";
 import { reportText } from "../views/report-text.ts";
 import type { Context } from "./command.ts";
+import { pollInterval } from "./poll.ts";
 import { themeOf } from "./theme.ts";
 
 export interface Watching {
@@ -66,7 +67,7 @@ async function follow(
   let after = 0;
   let isOver = false;
   let seenAt: Instant = reader.now();
-  for await (const _ of changes([reader.state.root], { signal })) {
+  for await (const _ of changes([reader.state.root], { signal, patience: await pollInterval(context) })) {
     // Asked first: what its last act was is then read after it.
     const isScheduled = (await reader.scheduler()) !== undefined;
     for (let events = await page(reader, run, after); events.length > 0; events = await page(reader, run, after)) {

@@ -5,6 +5,7 @@ import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";
 import { plural } from "../views/moment.ts";
 import type { Context } from "./command.ts";
+import { pollInterval } from "./poll.ts";
 import { openScreen } from "./screen.ts";
 
 /** Ages are shown in seconds. */
@@ -49,9 +50,11 @@ type Follow = (
 ) => Promise<void>;
 
 /** A line for each state of the ledger that was seen, and none twice. */
-const followLines: Follow = async ({ state, store }, { show, isOver }, { terminal }, signal) => {
+const followLines: Follow = async ({ state, store }, { show, isOver }, context, signal) => {
+  const { terminal } = context;
+  const patience = await pollInterval(context);
   let seen = -1;
-  for await (const _ of changes([state.root], { signal, rest: REST })) {
+  for await (const _ of changes([state.root], { signal, patience, rest: REST })) {
     // Asked before it is looked at: what is written before the end is then in the last line.
     const [over, now] = [await isOver(), await store.lastSeq()];
     if (now !== seen) terminal.out(await show());

@@ -56,7 +56,9 @@ describe("a scheduler within a program", () => {
 
   test("says when each of its workers was given its first task, and no more than once", async () => {
     const { rota, client } = await house({ workers: 3 });
-    await rota.run({ tasks: { a: { run: "true" }, b: { run: "true", needs: ["a"] }, c: { run: "true", needs: ["b"] } } });
+    await rota.run({
+      tasks: { a: { run: "true" }, b: { run: "true", needs: ["a"] }, c: { run: "true", needs: ["b"] } },
+    });
     const events = await client.events({});
     const started = events.filter(({ kind }) => kind === "worker_started");
     expect(started).toMatchObject([{ worker: "local/1", node: "local" }]);
