@@ -5,7 +5,7 @@ import { userErrorIn } from "../domain/told.ts";
 import type { Clock } from "../effects/clock.ts";
 import { Problems } from "../std/problems.ts";
 import { didYouMean } from "../std/schema.ts";
-import { visible } from "../views/text.ts";
+import { visible } from "../std/visible.ts";
 import type { Scope } from "../wire/scope.ts";
 import type { Agent } from "./agent.ts";
 import { visibleIn } from "./present.ts";

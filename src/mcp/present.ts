@@ -1,9 +1,10 @@
 /** What an agent reads: few words, every number it needs, and never a list without an end. */
 import { formatDuration, millis } from "../domain/time.ts";
 import { isMap } from "../std/schema.ts";
+import { visible } from "../std/visible.ts";
 import { previousText } from "../views/grant.ts";
 import { plural } from "../views/moment.ts";
-import { neutralize, visible } from "../views/text.ts";
+import { neutralize } from "../views/text.ts";
 import type { DaemonInfo, Grant, RunSummary } from "../wire/answers.ts";
 
 type Json = Readonly<Record<string, unknown>>;

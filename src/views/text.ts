@@ -1,14 +1,9 @@
 /** Text of other people and programs, made fit for a terminal: nothing in it can move a cursor, and its width is known in columns. */
 
+import { HARMFUL, spellOut } from "../std/visible.ts";
+
 /** Text that no terminal acts on: the fast path for nearly all text. */
 const PLAIN = /^[\x20-\x7e]*$/;
-/**
- * Controls of both sets, half characters, and invisible characters that change the order or meaning of the visible ones: bidirectional
- * marks, line separators, word joiners, fillers, and the tag characters with which a text can be hidden from a person but not
- * from a model. Joiners inside emoji stay.
- */
-const HARMFUL =
-  /[\p{Cc}\p{Cs}\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 /** Colours and cursor movements that programs write into their logs; the text is readable without them. */
 const STYLING = new RegExp(`${String.fromCharCode(0x1b)}\\[[0-?]*[ -/]*[@-~]`, "g");
 
@@ -23,13 +18,6 @@ const LINE_END = /[ \t]*(?:\r?\n)+[ \t]*/g;
 export const neutralizeLines = (text: string): string => text.split(/\r?\n/).map(neutralize).join("\n");
 
 /**
- * Text of several lines in which every character may matter, such as the prompt for an agent: its lines and tabs stay as they are, and what
- * cannot be seen is spelt out.
- */
-export const visible = (text: string): string =>
-  text.replaceAll("\r\n", "\n").replace(HARMFUL, (char) => (char === "\n" || char === "\t" ? char : spellOut(char)));
-
-/**
  * A program's line as its reader sees it: without colours, and only the last state of a progress bar. A carriage return at the end of
  * the text has overwritten nothing.
  */
@@ -37,16 +25,6 @@ export function lastShown(line: string): string {
   const states = line.replace(/\n$/, "").replace(STYLING, "").split("\r");
   return neutralize(states.findLast((state) => state.trim() !== "") ?? (states[0] as string));
 }
-
-const NAMED: Readonly<Record<string, string>> = { "\t": "  ", "\r": "\\r" };
-
-function spellOut(char: string): string {
-  const code = char.codePointAt(0) as number;
-  if (code > 0xffff) return `\\u{${hex(code, 5)}}`;
-  return NAMED[char] ?? (code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`);
-}
-
-const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, "0");
 
 /**
  * Western letters and our own signs: each is one grapheme and one column wide. Nearly all text that is not plain is of this kind,
