@@ -1,5 +1,6 @@
 /** `rota mcp`: an MCP server on standard input and output, for the agent whose client started it. */
 import { attemptsAround } from "../app/attempts-around.ts";
+import { launcherGone } from "../app/launcher.ts";
 import { UserError } from "../domain/errors.ts";
 import { Problems } from "../std/problems.ts";
 import { JOIN } from "../wire/messages.ts";
@@ -19,7 +20,8 @@ export const run: Run = async (input, context) => {
   // The daemon need not be there yet: the first call that needs it says so.
   await using service = connect(placeOf(input, context), { inside: attemptsAround(context.env) });
   const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stop.abort());
+  // A second signal is taken too: it must not end the process before the session is left, which takes three seconds at most.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
   await serveStdio({
     input: process.stdin,
     output: process.stdout,
@@ -28,6 +30,7 @@ export const run: Run = async (input, context) => {
     profile,
     scope: (input.text("scope") as Scope | undefined) ?? "work",
     version: version(),
+    isOrphan: launcherGone(process.ppid),
     directory: cwd,
     readPlan: planReader(cwd),
     // Standard output carries messages and nothing else.

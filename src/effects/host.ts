@@ -104,8 +104,9 @@ export function* environmentsAbove(pid: number): Iterable<readonly string[]> {
   }
 }
 
-function parentOf(pid: number): number | undefined {
-  const text = textOf(`/proc/${pid}/stat`);
+/** The process that started it, or that took it over when that one had ended. Nothing where this cannot be read. */
+export function parentOf(pid: number): number | undefined {
+  const text = LINUX ? textOf(`/proc/${pid}/stat`) : undefined;
   return text === undefined ? undefined : Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]);
 }
 

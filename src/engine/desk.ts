@@ -6,19 +6,19 @@
 import type { Assignment, Dispatcher } from "../decide/dispatcher.ts";
 import { eligible } from "../decide/eligible.ts";
 import type { Pools } from "../decide/pools.ts";
-import { misfitOf } from "../decide/roster.ts";
-import type { Shape } from "../decide/shapes.ts";
 import { UserError } from "../domain/errors.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";
 import type { Session, SessionProfile } from "../domain/session.ts";
-import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";
+import { type Priority, poolOf } from "../domain/spec.ts";
 import { isHeld, type Task } from "../domain/task.ts";
 import { type Instant, later, type Millis, seconds } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
 import type { Remembrance } from "../store/store.ts";
 import type { Leases } from "./leases.ts";
+import type { Refusals } from "./refusals.ts";
+import { lanesDownTo, likeness, seekerOf } from "./seeking.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Turn } from "./turn.ts";
 
@@ -64,6 +64,7 @@ export interface DeskDeps {
   readonly pools: Pools;
   readonly leases: Leases;
   readonly tokens: Tokens;
+  readonly refusals: Refusals;
   readonly modeOf: (pool: string) => DispatchMode;
   /** How long an assignment waits to be begun. */
   readonly ack?: Millis;
@@ -195,7 +196,8 @@ export class Desk {
   #serveOne(turn: Turn, line: Dispatcher, waiter: Waiter, session: Session, inVain: Set<string>): Granted | undefined {
     const { order } = waiter;
     if (!mayBeServed(line, session) || line.ready.size === 0) return undefined;
-    const kind = order.task === undefined && isLikeOthers(line, session) ? likenessOf(waiter, session) : undefined;
+    const kind =
+      order.task === undefined && this.#isLikeOthers(line, session) ? likenessOf(waiter, session) : undefined;
     if (kind !== undefined && inVain.has(kind)) return undefined;
     const isInVain = kind !== undefined && !line.hasFor(seekerOf(session).sees);
     const granted = isInVain ? undefined : this.#take(turn, session, order);
@@ -208,9 +210,11 @@ export class Desk {
     const inVain = new Set<string>();
     for (const session of line.roster?.values() ?? []) {
       if (line.idle === 0 || line.ready.size === 0) return;
-      const kind = isLikeOthers(line, session) ? likeness(session.profile) : undefined;
+      const kind = this.#isLikeOthers(line, session) ? likeness(session.profile) : undefined;
       if (kind !== undefined && inVain.has(kind)) continue;
-      const seeker = { ...seekerOf(session), ...(mode === "hybrid" && { passes: isIgnored }) };
+      const mayHave = this.#deps.refusals.passes(session.profile.id);
+      const passes = mode === "hybrid" ? (task: Task) => isIgnored(task) && mayHave?.(task) !== false : mayHave;
+      const seeker = { ...seekerOf(session), ...(passes && { passes }) };
       while (mayBeServed(line, session)) {
         const assignment = line.nextFor(session.profile.id, seeker, turn.now);
         if (assignment === undefined) {
@@ -278,15 +282,24 @@ export class Desk {
     const line = this.#deps.pools.line(pool);
     const seeker = seekerOf(session);
     const { task, run } = order;
+    const passes = this.#deps.refusals.passes(id);
     const assignment =
       task === undefined
-        ? line.nextFor(id, { ...seeker, lanes: lanesDownTo(order.priority), ...(run && { run: run.no }) }, turn.now)
+        ? line.nextFor(
+            id,
+            { ...seeker, ...(passes && { passes }), lanes: lanesDownTo(order.priority), ...(run && { run: run.no }) },
+            turn.now,
+          )
         : poolOf(task.spec) === pool
           ? line.exactFor(id, seeker, task, turn.now)
           : undefined;
     if (assignment === undefined) return undefined;
     return this.#commit(turn, session, assignment, later(turn.now, session.profile.ttl), order);
   }
+
+  /** No task is kept for this session alone, and none is kept from it. */
+  #isLikeOthers = (line: Dispatcher, { profile: { id } }: Session): boolean =>
+    !line.owners.has(id) && !line.ready.isOfferedTo(id) && this.#deps.refusals.passes(id) === undefined;
 
   /** The one place where a session gets a task. */
   #commit(
@@ -370,24 +383,9 @@ export const keyOf = (
   key: string,
 ): string => `claim/${encodeURIComponent(id)}${owner === undefined ? "" : `@${owner}`}/${key}`;
 
-const seekerOf = ({ profile }: Session): { readonly sees: (shape: Shape) => boolean } => ({
-  sees: (shape) => misfitOf(profile, shape) === undefined,
-});
-
-const lanesDownTo = (least: Priority | undefined): readonly Priority[] =>
-  least === undefined ? PRIORITIES : PRIORITIES.slice(0, PRIORITIES.indexOf(least) + 1);
-
 /** Who waits for a person, does something else, or cannot be trusted is left alone. */
 const mayBeServed = (line: Dispatcher, { state, profile: { id } }: Session): boolean =>
   state === "idle" && line.isIdle(id);
-
-/** Nothing is kept for it alone. */
-const isLikeOthers = (line: Dispatcher, { profile: { id } }: Session): boolean =>
-  !line.owners.has(id) && !line.ready.isOfferedTo(id);
-
-/** Sessions that are alike in everything that decides what they may have. */
-const likeness = ({ workspace, channel, capabilities }: SessionProfile): string =>
-  JSON.stringify([workspace, channel, capabilities]);
 
 function likenessOf(waiter: Waiter, { profile }: Session): string {
   const { run, priority } = waiter.order;

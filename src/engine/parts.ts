@@ -9,6 +9,7 @@ import { Desk } from "./desk.ts";
 import { Keys } from "./keys.ts";
 import { batchFor, type EngineDeps } from "./options.ts";
 import { Recovery } from "./recovery.ts";
+import { Refusals } from "./refusals.ts";
 import { Requests } from "./requests.ts";
 import { Roll } from "./roll.ts";
 import { SessionReports } from "./session-reports.ts";
@@ -41,8 +42,9 @@ export function assemble(deps: EngineDeps) {
     isShut: () => rules.isShut,
   });
   const { deadlines, leases, signs, workers, lookout, stopper } = work;
-  const reports = new SessionReports({ leases, signs, tokens });
-  const desk = new Desk({ world, pools, leases, tokens, modeOf, ...(ack !== undefined && { ack }) });
+  const refusals = new Refusals();
+  const reports = new SessionReports({ leases, signs, tokens, refusals });
+  const desk = new Desk({ world, pools, leases, tokens, refusals, modeOf, ...(ack !== undefined && { ack }) });
   const keys = new Keys({ store, written: () => turns.durably(() => {}) });
   const verdicts = new Verdicts({ pools, reports, keys });
   const lookAhead = new LookAhead({ dispatcher: pools.local, policy, now: () => clock.now() });

@@ -5,6 +5,7 @@ import type { Run } from "../domain/run.ts";
 import { cancellerOf, type Held, isWorking, type Task, type TaskState } from "../domain/task.ts";
 import { later } from "../domain/time.ts";
 import type { Leases } from "./leases.ts";
+import type { Refusals } from "./refusals.ts";
 import type { Signs } from "./signs.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Turn } from "./turn.ts";
@@ -39,6 +40,7 @@ export interface SessionReportsDeps {
   readonly leases: Leases;
   readonly signs: Signs;
   readonly tokens: Tokens;
+  readonly refusals: Refusals;
 }
 
 /** What a word leads to that is for ever: it need not be remembered. */
@@ -58,7 +60,7 @@ export class SessionReports {
   }
 
   hear(turn: Turn, proof: Proof, word: Word): Heard {
-    const { leases, signs } = this.#deps;
+    const { leases, signs, refusals } = this.#deps;
     const { run, task, fence } = proof;
     this.#verify(turn, proof, word);
     // A lease that has run out is over, even before the sweep has seen it: that comes later in this turn.
@@ -76,6 +78,7 @@ export class SessionReports {
         return this.#end(proof, word);
       case "complete":
       case "fail":
+        if (word.outcome.kind === "refused" && isWorking(task.status)) refusals.note(task, task.status.lease.worker);
         leases.settle(turn, run, task, word.outcome);
         return this.#end(proof, word);
     }

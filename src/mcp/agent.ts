@@ -1,7 +1,7 @@
 /** The agent at the other end of a connection: the session it works as, and what it holds. */
 import type { Authority } from "../domain/authority.ts";
 import { UserError } from "../domain/errors.ts";
-import type { Millis } from "../domain/time.ts";
+import { type Millis, millis, minutes } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
 import type { SessionReply } from "../wire/answers.ts";
 import type { JoinRequest } from "../wire/messages.ts";
@@ -34,11 +34,15 @@ export interface AgentOptions {
   readonly authority?: Authority;
   /** See `Holds`. */
   readonly silence: Millis;
+  /** Whether the program that started the client has gone. Its agent is not vouched for as long as others. */
+  readonly isOrphan?: () => boolean;
   /** Whether anything is kept between calls. Without it every call names its session and its lease. */
   readonly remembers: boolean;
 }
 
 const NAME_MAX = 64;
+/** How long an agent may say nothing once its launcher has gone: it may go on working, and may as well have been given up. */
+const ORPHAN_SILENCE = minutes(5);
 /** By what these clients call themselves. */
 const SHOWS_BOTH = /qwen|copilot|kimi/i;
 
@@ -55,7 +59,8 @@ export class Agent {
     this.remembers = options.remembers;
     this.holds = new Holds({
       clock: options.clock,
-      silence: options.silence,
+      silence: () =>
+        options.isOrphan?.() === true ? millis(Math.min(ORPHAN_SILENCE, options.silence)) : options.silence,
       renew: (lease) => options.service.heartbeat(lease, this.caller()),
     });
     if (!options.remembers) this.holds.close();

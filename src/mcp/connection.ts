@@ -32,6 +32,8 @@ export interface ConnectionOptions extends ToolDeps {
   readonly authority?: Authority;
   /** How long the agent may say nothing before its leases are no longer renewed for it. */
   readonly silence?: Millis;
+  /** See `AgentOptions`. */
+  readonly isOrphan?: () => boolean;
   /** Whether anything is kept between requests. */
   readonly remembers?: boolean;
 }
@@ -55,9 +57,10 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    const { service, clock, profile = {}, by, authority, silence = SILENCE, remembers = true } = options;
+    const { service, clock, profile = {}, by, authority, silence = SILENCE, remembers = true, isOrphan } = options;
     const caller = { ...(by !== undefined && { by }), ...(authority !== undefined && { authority }) };
-    this.agent = new Agent({ service, clock, profile, silence, remembers, ...caller });
+    const orphan = isOrphan === undefined ? {} : { isOrphan };
+    this.agent = new Agent({ service, clock, profile, silence, remembers, ...caller, ...orphan });
   }
 
   /** How many calls are underway. */

@@ -17,7 +17,7 @@ export interface HoldsOptions {
   readonly clock: Clock;
   readonly renew: (lease: LeaseRequest) => Promise<LeaseReply>;
   /** How long an agent may say nothing at all before its leases are no longer renewed for it. */
-  readonly silence: Millis;
+  readonly silence: Millis | (() => Millis);
 }
 
 interface Hold {
@@ -228,7 +228,10 @@ export class Holds {
   }
 
   #isCurrent = (hold: Hold): boolean => this.#held.get(keyOf(hold.lease)) === hold;
-  #isSilent = (): boolean => this.#options.clock.now() - this.#heardAt >= this.#options.silence;
+  #isSilent = (): boolean => {
+    const { clock, silence } = this.#options;
+    return clock.now() - this.#heardAt >= (typeof silence === "function" ? silence() : silence);
+  };
   #period = ({ ttl }: Hold): Millis => millis(Math.floor(ttl / RENEWALS));
 
   /** By this machine's clock, which need not be the daemon's: so it is kept within what a lease can be. */

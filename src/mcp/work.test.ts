@@ -245,6 +245,28 @@ describe("while a task is held", () => {
     expect((await client.call("status")).content.length).toBe(1);
   });
 
+  test("an agent whose launcher has gone is vouched for as long as it calls, and for five minutes more", async () => {
+    const daemon = fakeDaemon();
+    daemon.ready.push(grant());
+    let isOrphan = false;
+    const client = converse({ daemon, isOrphan: () => isOrphan });
+    await client.open();
+    await client.call("claim_next");
+    await client.clock.advance(10 * 60_000);
+    expect(daemon.callsOf("heartbeat").length).toBe(30);
+    isOrphan = true;
+    await client.call("progress", { note: "still here" });
+    const before = daemon.callsOf("heartbeat").length;
+    await client.clock.advance(4 * 60_000);
+    const [four, all] = [daemon.callsOf("heartbeat").length, before + 15];
+    expect(four).toBeGreaterThan(before + 10);
+    await client.clock.advance(60 * 60_000);
+    expect(daemon.callsOf("heartbeat").length).toBeLessThanOrEqual(all);
+    await client.call("progress", { note: "back" });
+    await client.clock.advance(60_000);
+    expect(daemon.callsOf("heartbeat").length).toBeGreaterThan(all);
+  });
+
   test("an agent that is not heard of for an hour is no longer vouched for, until it is", async () => {
     const client = await working();
     await client.clock.advance(59 * 60_000);

@@ -38,9 +38,10 @@ export function converse(
     readonly profile?: AgentProfile;
     readonly clock?: ManualClock;
     readonly scope?: Scope;
+    readonly isOrphan?: () => boolean;
   } = {},
 ): Conversation {
-  const { daemon = fakeDaemon(), clock = new ManualClock(), profile = {}, scope } = options;
+  const { daemon = fakeDaemon(), clock = new ManualClock(), profile = {}, scope, isOrphan } = options;
   const [input, output] = [new PassThrough(), new PassThrough()];
   const heard: Message[] = [];
   let rest = "";
@@ -56,6 +57,7 @@ export function converse(
     clock,
     profile,
     ...(scope !== undefined && { scope }),
+    ...(isOrphan !== undefined && { isOrphan }),
     version: "1.2.3",
     directory: "/project",
     readPlan: async (path) => ({ text: "tasks: {}", file: path, directory: "/plans" }),
