@@ -1,7 +1,6 @@
 /** From text to a plain value: JSON or YAML, whichever it is. */
 import { err, ok, type Result } from "../std/result.ts";
 import type { Finding } from "./diagnostics.ts";
-import { readPlainJson } from "./json-plain.ts";
 import { type JsonScan, scanJson } from "./json-scan.ts";
 import { duplicateFindings, type Source, taskKeysOf } from "./source.ts";
 import { type FastYaml, readFastYaml } from "./yaml-fast.ts";
@@ -11,9 +10,6 @@ export async function readSource(text: string, file: string): Promise<Result<Sou
   const isJson = file.toLowerCase().endsWith(".json");
   if (text.trim() === "") return err([{ code: "PLAN_EMPTY", message: "The plan is empty.", spot: { offset: 0 } }]);
   if (isJson || /^\s*\{/.test(text)) {
-    const plain = readPlainJson(text);
-    if (plain !== undefined)
-      return ok(soundSource(plain.value, taskKeysOf(plain.value), (places) => void scanJson(text, { places })));
     const scan = scanJson(text);
     if (scan.fault === undefined) return ok(jsonSource(text, scan));
     if (isJson) return err([scan.fault]);
@@ -24,15 +20,6 @@ export async function readSource(text: string, file: string): Promise<Result<Sou
   const { readFullYaml } = await import("./yaml-full.ts");
   return readFullYaml(text);
 }
-
-/** Nothing is wrong with the text. */
-const soundSource = (value: unknown, taskKeys: readonly string[], locate: Source["locate"]): Source => ({
-  value,
-  taskKeys,
-  findings: [],
-  duplicates: [],
-  locate,
-});
 
 function jsonSource(text: string, scan: JsonScan): Source {
   const value = JSON.parse(text) as unknown;
@@ -51,5 +38,11 @@ function jsonSource(text: string, scan: JsonScan): Source {
   };
 }
 
-const fastSource = (text: string, { value, orders }: FastYaml): Source =>
-  soundSource(value, taskKeysOf(value, orders), (places) => void readFastYaml(text, places));
+/** Nothing is wrong with the text. */
+const fastSource = (text: string, { value, orders }: FastYaml): Source => ({
+  value,
+  taskKeys: taskKeysOf(value, orders),
+  findings: [],
+  duplicates: [],
+  locate: (places) => void readFastYaml(text, places),
+});
