@@ -4,6 +4,7 @@ import { converse, type ToolResult } from "../../test/rig/mcp.ts";
 import { fakeDaemon, grant, leaseReply } from "../../test/rig/mcp-daemon.ts";
 import { startedEvent, statusReply, whyReply } from "../../test/rig/replies.ts";
 import type { Grant } from "../wire/answers.ts";
+import { whyText } from "./present.ts";
 
 const textOf = ({ content }: ToolResult): string => content.map(({ text }) => text).join("\n");
 /** What `claim_next` answers to this client. */
@@ -126,4 +127,20 @@ test.each([
   const answer = await client.call(name, args);
   expect(JSON.stringify(answer.structuredContent)).toContain(JSON.stringify(SHOWN).slice(1, -1));
   expect(textOf(answer)).not.toMatch(UNSEEN);
+});
+
+test("why is a sentence and the numbers behind it, and not JSON", () => {
+  const gates = [
+    { gate: "needs", open: true, met: 1, total: 1 },
+    { gate: "workers", open: false, idle: 0, total: 2 },
+  ] as const;
+  const text = whyText(
+    whyReply({ sentence: "build is ready, but all 2 workers are busy.", title: "Build\nit", gates }),
+  );
+  expect(text.split("\n")).toEqual([
+    "build is ready, but all 2 workers are busy.",
+    "title: Build it",
+    "run r1, normal priority, attempt 0; 0 of 1 attempts used",
+    "not yet: workers (idle 0, total 2)",
+  ]);
 });

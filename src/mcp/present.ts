@@ -116,6 +116,28 @@ export function statusText(status: unknown): string {
   ].join("\n");
 }
 
+/** A task, from what `rota why --json` prints: the sentence, and the numbers that a next step may hang on. */
+export function whyText(why: unknown): string {
+  if (!isMap(why)) return JSON.stringify(why);
+  const { sentence, title, task, state, failures, attempts_max, gates, roots, unblock, worker, lease_deadline } = why;
+  const closed = maps(gates).filter(({ open }) => open === false);
+  const waits = maps(roots).map((root) => `${say(root["task"])} (${say(root["state"])})`);
+  return [
+    sentence === undefined ? `${say(task)} is ${say(state)}.` : say(sentence),
+    ...(title === undefined ? [] : [`title: ${say(title)}`]),
+    `run ${say(why["run"])}, ${say(why["priority"])} priority, attempt ${say(why["attempt"])}; ${say(failures)} of ${say(attempts_max)} attempts used`,
+    ...(worker === undefined ? [] : [`held by ${say(worker)}, lease until ${say(lease_deadline)}`]),
+    ...closed.map((gate) => `not yet: ${gateText(gate)}`),
+    ...(waits.length === 0 ? [] : [`it hangs on: ${waits.join(", ")}`]),
+    ...(isMap(unblock) ? [`expected: ${say(unblock["at"])} (by ${say(unblock["from"])})`] : []),
+  ].join("\n");
+}
+
+function gateText({ gate, ...numbers }: Json): string {
+  const facts = Object.entries(numbers).flatMap(([name, value]) => (name === "open" ? [] : [`${name} ${say(value)}`]));
+  return facts.length === 0 ? say(gate) : `${say(gate)} (${facts.join(", ")})`;
+}
+
 const age = (ms: unknown): string => (typeof ms === "number" ? `, for ${formatDuration(millis(ms))}` : "");
 const say = (value: unknown): string => neutralize(typeof value === "string" ? value : (JSON.stringify(value) ?? "?"));
 const maps = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isMap) : []);

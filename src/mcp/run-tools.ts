@@ -4,7 +4,7 @@ import { boolean, integer, isMap, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";
 import { plural } from "../views/moment.ts";
 import { CANCEL, EVENTS, HEARTBEAT, PAUSE, SUBMIT, type SubmitRequest } from "../wire/messages.ts";
-import { bounded, moreText, overviewText, statusText } from "./present.ts";
+import { bounded, moreText, overviewText, statusText, whyText } from "./present.ts";
 import { type Annotations, answer, type ToolContext, tool } from "./tool.ts";
 
 const word = () => string({ max: 64 * 1024 });
@@ -149,7 +149,7 @@ export const why = tool({
     const about = task ?? agent.holds.find({}).task;
     const { value, cuts } = bounded(await service.why(run, about), limit);
     return {
-      text: [JSON.stringify(value), ...moreText(cuts)].join("\n"),
+      text: [whyText(value), ...moreText(cuts)].join("\n"),
       data: { ...(isMap(value) ? value : { why: value }), ...(cuts.length > 0 && { cut: cuts }) },
     };
   },

@@ -32,7 +32,7 @@ export interface Gantt {
 const BAR_WIDTH_MIN = 1.5;
 
 /** Worst first: the end that a bar of several attempts shows. */
-const SEVERITY: readonly AttemptEnd[] = [
+export const SEVERITY: readonly AttemptEnd[] = [
   "failed",
   "parked",
   "lost",

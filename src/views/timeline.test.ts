@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { Script } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { NOON, Story } from "../../test/rig/story.ts";
 import { taskId, workerId } from "../domain/ids.ts";
@@ -282,15 +284,31 @@ describe("as a picture", () => {
 });
 
 describe("as a page", () => {
-  test("forbids everything but its own style", () => {
+  test("forbids everything but its own style and its own script", () => {
     const html = timelineHtml(timelineFor(release()));
-    expect(html).toContain("default-src 'none'");
-    expect(html).not.toMatch(/<script|javascript:|\son\w+=|<img|<link|src=/i);
+    const [, script = "", ...more] = html.split(/<\/?script>/);
+    expect(more).toHaveLength(1);
+    expect(() => new Script(script)).not.toThrow();
+    const hash = createHash("sha256").update(script).digest("base64");
+    expect(html).toContain(`default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}';`);
+    expect(html).not.toMatch(/javascript:|\son\w+=|<img|<link|src=/i);
   });
 
-  test("lists at most two thousand attempts, and says so", () => {
-    const html = timelineHtml(crowd(2_400));
-    expect(html.match(/<tr/g)).toHaveLength(2_001);
+  test("lists failures first, each row with its end to be filtered by, and titles", () => {
+    const story = new Story({ a: { title: "Build it" }, b: {}, c: {} }).start("a").start("b", "local/2").pass(1);
+    const html = timelineHtml(timelineFor(story.succeed("a").fail("b").start("c")));
+    const rows = [...html.matchAll(/<tr data-end="(\w+)"[^>]*><td>(.*?)<\/td>/g)].map(([, end, task]) => [end, task]);
+    expect(rows).toEqual([
+      ["failed", "b"],
+      ["running", "c"],
+      ["succeeded", "a <small>Build it</small>"],
+    ]);
+    expect(html).toContain('value="failed" checked> <span class="dot failed"></span>failed 1</label>');
+  });
+
+  test("lists at most ten thousand attempts, and says so", () => {
+    const html = timelineHtml(crowd(10_400));
+    expect(html.match(/<tr/g)).toHaveLength(10_001);
     expect(html).toContain("400 more attempts are not listed");
   });
 });

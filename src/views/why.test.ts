@@ -289,6 +289,7 @@ describe("why", () => {
         "rank_unit": "ms",
         "reason": "resources",
         "run": "release-7f3a2c",
+        "sentence": "review waits for resources: it asks for 2 claude, 1 of 3 is free (train holds 2 for 13s).",
         "since": "2026-03-14T12:00:00.000Z",
         "state": "ready",
         "task": "review",

@@ -286,6 +286,7 @@ export function whyJson(explanation: Explanation): WhyReply {
     run,
     task,
     ...(title !== undefined && { title }),
+    sentence: `${task} ${verdictOf(explanation)}`,
     at: iso(at),
     state,
     ...(since !== undefined && { since: iso(since), age_ms: at - since }),

@@ -46,6 +46,7 @@ export const WHY = object({
   run: words(),
   task: words(),
   title: words().optional(),
+  sentence: words().optional().describe("Why it is where it is, in a sentence for people."),
   at: time(),
   state: oneOf(TASK_STATES),
   since: time().optional().describe("Since when it is in that state."),
