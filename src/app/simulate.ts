@@ -1,7 +1,8 @@
 /** `rota simulate`: a plan on virtual time, with what is known about it, and with what could be otherwise. */
 import { existsSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { type History, NO_HISTORY } from "../domain/history.ts";
+import { taskId } from "../domain/ids.ts";
 import { millis } from "../domain/time.ts";
 import { machineCapacity } from "../effects/machine.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -11,7 +12,7 @@ import { type Simulated, type SiteSpec, simulate, workersAt } from "../simulate/
 import { resourceUse, workerUse } from "../simulate/use.ts";
 import type { SimulationReport, VariantReport } from "../views/simulation.ts";
 import { type Config, loadConfig } from "./config.ts";
-import { type Lasting, lastingOf, readDurations } from "./durations.ts";
+import { type Durations, type Lasting, lastingOf, readDurations } from "./durations.ts";
 import { loadPlan } from "./plan-file.ts";
 import { engineOptions } from "./scheduler.ts";
 import { type StateDir, stateOfPlan } from "./state.ts";
@@ -35,13 +36,12 @@ export interface SimulateOptions {
 /** Nothing is run and nothing is written. */
 export async function simulatePlan(options: SimulateOptions): Promise<SimulationReport> {
   const { cwd, env, file, workers, actual, whatIf } = options;
-  const { plan, directory } = await loadPlan(file, { strict: false, anywhere: true });
+  const { plan, directory, took } = await planIn(file);
   const flags = workers === undefined ? {} : { workers };
   const { values } = await loadConfig({ cwd, planDir: directory, env, flags });
   const base = options.pools.reduce(withPool, siteOf(plan, values));
   const sites = whatIf.map((text) => ({ text, site: readWhatIf(text, base) }));
-  const known =
-    actual === undefined ? new Map() : await readDurations(resolve(cwd, actual), basename(actual), plan.tasks);
+  const known = actual === undefined ? took : await readDurations(resolve(cwd, actual), basename(actual), plan.tasks);
   const history = await historyOf(stateOfPlan({ flag: options.state, env, cwd }, file), plan.name);
   const lasting = lastingOf(plan.tasks, known, history);
   const work: Work = { plan, lasting, history };
@@ -50,6 +50,27 @@ export async function simulatePlan(options: SimulateOptions): Promise<Simulation
   // One after the other: each needs a whole core, and as much memory as the plan has tasks.
   for (const { text, site } of sites) variants.push({ whatIf: text, ...(await outlineOf(work, site)) });
   return { ...report, variants };
+}
+
+interface Known {
+  readonly plan: Plan;
+  readonly directory: string;
+  /** How long its tasks took in the run, where one was written down. */
+  readonly took: Durations;
+}
+
+/** A plan, or a run that was written down: then each task lasts as long as its last attempt did. */
+async function planIn(file: string): Promise<Known> {
+  const { isManifest, readManifest } = await import("./manifest.ts");
+  if (!(await isManifest(file))) {
+    const { plan, directory } = await loadPlan(file, { strict: false, anywhere: true });
+    return { plan, directory, took: new Map() };
+  }
+  const { plan, reply } = await readManifest(file);
+  const took = reply.tasks.flatMap(({ task, attempts, outcome }) =>
+    attempts > 0 && outcome !== undefined ? [[taskId(task), millis(outcome.duration_ms)] as const] : [],
+  );
+  return { plan, directory: dirname(file), took: new Map(took) };
 }
 
 interface Work {

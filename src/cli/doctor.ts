@@ -1,5 +1,6 @@
 /** `rota doctor`: is this machine fit, and is what is recorded whole? */
 
+import { resolve } from "node:path";
 import { diagnose, type Finding } from "../app/doctor.ts";
 import { askedState, existingState, type StateDir } from "../app/state.ts";
 import { UserError } from "../domain/errors.ts";
@@ -15,7 +16,10 @@ const EXIT_PROBLEM = 1;
 export const run: Run = async (input, context) => {
   const { terminal, env } = context;
   const command = context.commandsTo({ root: rootMeant("doctor", input, context) });
-  const found = await Array.fromAsync(diagnose(stateIfAny(input, context), env));
+  const file = input.text("manifest");
+  const looks =
+    file === undefined ? diagnose(stateIfAny(input, context), env) : await ofManifest(resolve(context.cwd, file));
+  const found = await Array.fromAsync(looks);
   const findings = found.map((each) =>
     each.hint === undefined ? each : { ...each, hint: withCommands(each.hint, command) },
   );
@@ -35,6 +39,11 @@ export const run: Run = async (input, context) => {
   );
   return code;
 };
+
+async function ofManifest(file: string): Promise<AsyncGenerator<Finding>> {
+  const { diagnoseManifest } = await import("../app/doctor-manifest.ts");
+  return diagnoseManifest(file);
+}
 
 /** No directory is nothing to worry about, unless one was named. */
 function stateIfAny(input: Input, { env, cwd }: Context): StateDir | undefined {

@@ -6,6 +6,7 @@ import { stateOfPlan } from "../app/state.ts";
 import type { Opened } from "../app/submit.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Input, Run as RunCommand } from "./command.ts";
+import { version } from "./version.ts";
 
 export const run: RunCommand = async (input, context) => {
   const { env, cwd } = context;
@@ -17,6 +18,7 @@ export const run: RunCommand = async (input, context) => {
     const { showDryRun } = await import("./run-dry.ts");
     return await showDryRun(loaded, state, config, input, context);
   }
+  const manifest = await placeOf(input.text("manifest"), cwd);
   const { openCrew } = await import("../app/crew.ts");
   const executor = openCrew({ state, config, environment: env });
   // What the scheduler itself is made of is loaded while the shell that runs the first task starts.
@@ -30,8 +32,23 @@ export const run: RunCommand = async (input, context) => {
   const since = scheduler.clock.now();
   const open = (): Promise<Opened> => openRun(scheduler, loaded, input.flag("resume"));
   const opened = await beginning(scheduler, context, state, open, ({ run: of }) => of);
-  return await goOn({ scheduler, state, opened, context, json: input.flag("json"), config, since });
+  const code = await goOn({ scheduler, state, opened, context, json: input.flag("json"), config, since });
+  if (manifest !== undefined) {
+    const { manifestFrom, writeManifest } = await import("../app/manifest.ts");
+    const now = scheduler.clock.now();
+    await writeManifest(await manifestFrom(scheduler.store, opened.run, { version: version(), now }), manifest);
+  }
+  return code;
 };
+
+/** Where the run is to be written, which must be possible before the run begins. */
+async function placeOf(typed: string | undefined, cwd: string): Promise<string | undefined> {
+  if (typed === undefined) return undefined;
+  const { checkPlace } = await import("../app/manifest.ts");
+  const file = resolve(cwd, typed);
+  await checkPlace(file);
+  return file;
+}
 
 const flagsOf = (input: Input) => {
   const workers = input.count("workers");

@@ -43,6 +43,14 @@ export const USER_ERRORS = {
   CANNOT_REQUEUE: { exitCode: 2, hint: "Only a parked task can be put back; `rota retry` tries failed ones again." },
   QUEUE_FULL: { exitCode: 2, hint: "Nothing was admitted. Wait until the queue is shorter, or submit less at once." },
   DURATIONS_INVALID: { exitCode: 2, hint: 'Write a JSON object of task ids and milliseconds: {"build": 1200}.' },
+  MANIFEST_INVALID: {
+    exitCode: 2,
+    hint: "Give it a file that `rota run PLAN --manifest FILE` has written, or the answer of GET /v1/runs/RUN/manifest.",
+  },
+  MANIFEST_TOO_LARGE: {
+    exitCode: 2,
+    hint: "Once no daemon schedules it, `rota run PLAN --resume --manifest FILE` writes it to a file.",
+  },
   LOG_MISSING: { exitCode: 2, hint: "A task has a log once an attempt of it has started." },
   DAEMON_MISSING: { exitCode: 2, hint: "Start one with `rota serve`, or name its directory with --state DIR." },
   DAEMON_STOPPING: { exitCode: 2, hint: "Ask again when it is back; what was answered before is kept." },

@@ -136,7 +136,7 @@ test("looking is for all who have a token, working for workers, and saying what 
     ...["start", "wake", "wakes"],
   ]);
   expect(names("admin")).toEqual([
-    ...["approve", "cancel", "cycle", "drain", "edit", "issueToken", "pause", "requeue", "resume", "retry"],
+    ...["approve", "cancel", "cycle", "drain", "edit", "issueToken", "manifest", "pause", "requeue", "resume", "retry"],
     ...["revokeToken", "submit", "tokens"],
   ]);
 });
@@ -238,7 +238,7 @@ test("looking changes nothing: no GET calls anything that does", async () => {
   await using rig = await httpRig();
   for (const { name, method, stream } of routes)
     if (method === "GET" && stream !== "wakes") await rig.send(asking(name));
-  const looks = ["runs", "status", "await", "why", "events", "sessions", "workers", "info", "stats"];
+  const looks = ["runs", "status", "manifest", "await", "why", "events", "sessions", "workers", "info", "stats"];
   expect(rig.asked.map(({ method }) => method).filter((method) => !looks.includes(method))).toEqual([]);
 });
 

@@ -4,6 +4,7 @@ export * from "./replies/control.ts";
 export * from "./replies/daemon.ts";
 export * from "./replies/event.ts";
 export * from "./replies/lease.ts";
+export * from "./replies/manifest.ts";
 export * from "./replies/plan.ts";
 export * from "./replies/run.ts";
 export * from "./replies/session.ts";

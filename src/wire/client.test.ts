@@ -24,6 +24,7 @@ const CALLS: Record<
   ],
   runs: [(client) => client.runs({ before: "r1" }), ["runs", { limit: 100, before: "r1" }]],
   status: [(client) => client.status(), ["status", "last"]],
+  manifest: [(client) => client.manifest("r1"), ["manifest", "r1"]],
   outcome: [(client) => client.await("r1", 5), ["await", "r1", 5]],
   why: [(client) => client.why(undefined, "build [a/b]?"), ["why", "last", "build [a/b]?"]],
   events: [

@@ -51,6 +51,7 @@ export interface Client extends AsyncDisposable {
   runs(request?: Asking<typeof LIST>, call?: Call): Answer<"runs">;
   /** The newest run when none is named. */
   status(run?: string, call?: Call): Answer<"status">;
+  manifest(run?: string, call?: Call): Answer<"manifest">;
   why(run: string | undefined, task: string, call?: Call): Answer<"why">;
   await(run: string, waitMs: number, call?: Call): Answer<"await">;
   events: Asks<"events", typeof EVENTS>;
@@ -139,6 +140,7 @@ export function connect(place: DaemonPlace, options: ConnectOptions = {}): Clien
     submit: asks(ROUTES.submit),
     runs: (request = {}, call?) => ask(ROUTES.runs, {}, request, call),
     status: (run = NEWEST, call?) => ask(ROUTES.status, { run }, {}, call),
+    manifest: (run = NEWEST, call?) => ask(ROUTES.manifest, { run }, {}, call),
     why: (run = NEWEST, task, call?) => ask(ROUTES.why, { run, task }, {}, call),
     await: (run, waitMs, call) => ask(ROUTES.outcome, { run }, { waitMs }, call),
     events: asks(ROUTES.events),

@@ -8,6 +8,7 @@ import {
   INFO,
   ISSUED,
   LEASE,
+  MANIFEST,
   PAUSED,
   RESUMED,
   RUN_OUTCOME,
@@ -71,6 +72,14 @@ const runs = {
     answers: "What `rota status --json` prints.",
     answer: STATUS,
     call: ({ service }, { run }) => service.status(run),
+  }),
+  manifest: get("/v1/runs/{run}/manifest", {
+    scope: "admin",
+    summary: "Take a run along",
+    answers:
+      "The run as one document, as `rota run --manifest` writes it: the plan with its commands, how each task stands, and its ledger.",
+    answer: MANIFEST,
+    call: ({ service }, { run }) => service.manifest(run),
   }),
   outcome: get("/v1/runs/{run}/outcome", {
     scope: "read",

@@ -14,6 +14,7 @@ import type {
   Grant,
   IssuedToken,
   LeaseReply,
+  ManifestReply,
   PauseReply,
   RunOutcomeReply,
   RunSummary,
@@ -62,6 +63,8 @@ export interface Service {
   runs(request: ListRequest): Promise<readonly RunSummary[]>;
   /** As `rota status --json` prints it. */
   status(run: string | undefined): Promise<StatusReply>;
+  /** As `rota run --manifest` writes it. */
+  manifest(run: string | undefined): Promise<ManifestReply>;
   /** As `rota why --json` prints it. */
   why(run: string | undefined, task: string): Promise<WhyReply>;
   /** Resolves when the run has finished or is stalled, or when the wait is over: then `outcome` is absent. */

@@ -98,6 +98,8 @@ async function runsAlone(outputs: Checker<OutputName>): Promise<void> {
   await says("simulate", "plan.yaml", "--what-if", "workers=1");
   await says("simulate", "stuck.yaml");
   await says("config");
+  await says("run --dry-run", "gated.yaml");
+  await says("run --dry-run", "plan.yaml", "--only", "fails", "--resume");
   await says("run", "plan.yaml", "--workers", "1");
   for (const task of PLAN.matchAll(/^ {2}(\w+): \{ run/gm)) await says("why", task[1] as string);
   await says("status");
@@ -203,6 +205,7 @@ async function answersOf({ cwd }: Served): Promise<void> {
   await check("heartbeat", rota.heartbeat(first));
   await check("progress", rota.progress({ ...first, note: "half of it" }));
   await check("status", rota.status(run));
+  await check("manifest", rota.manifest(run));
   await check("why", rota.why(run, "two"));
   await check("workers", rota.workers());
   await check("fail", rota.fail({ ...first, kind: "auth" }));

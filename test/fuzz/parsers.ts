@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { loadConfig, SETTING_NAMES, variableOf } from "../../src/app/config.ts";
+import { diagnoseManifest } from "../../src/app/doctor-manifest.ts";
 import { readDurations } from "../../src/app/durations.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { LineCleaner, readOn, tailStart } from "../../src/cli/log-bytes.ts";
@@ -19,6 +20,7 @@ import { queryOf, readRequest } from "../../src/http/input.ts";
 import { serveStdio } from "../../src/mcp/stdio.ts";
 import { readEdit } from "../../src/plan/edit.ts";
 import { parsePlan } from "../../src/plan/plan.ts";
+import { namesTaken } from "../../src/plan/shell-names.ts";
 import { readFastYaml } from "../../src/plan/yaml-fast.ts";
 import { readFullYaml } from "../../src/plan/yaml-full.ts";
 import { type Line, LineCutter } from "../../src/std/lines.ts";
@@ -200,6 +202,21 @@ export const PARSERS: readonly Parser[] = [
       writeFileSync(file, input);
       await readDurations(file, "durations.json", [task("a"), task("b")]);
     },
+  },
+  {
+    name: "manifest",
+    seeds: ['{"manifest":1}', "{}"],
+    grow: growJson,
+    run: async (input) => {
+      const file = join(folder, "run.json");
+      writeFileSync(file, input);
+      for await (const { message } of diagnoseManifest(file)) promise(message !== "", "every finding says something");
+    },
+  },
+  {
+    name: "shell-names",
+    seeds: ["echo $A \"$B$C\" '$D' `x $E`", "cat <<'END'\n$A\nEND\n(cd $B) # $C", "x=$((y + $z)); read a b <<< $c"],
+    run: (input) => void namesTaken(input.toString("utf8")),
   },
   { name: "amounts", seeds: ["1h30m", "250ms", "0s", "1.5GB", "512MiB", "3d04h", "1".repeat(60)], run: readAmount },
 ];

@@ -1,5 +1,5 @@
 /** Replies as a daemon gives them, with what a test does not care about filled in. */
-import type { EventReply, StatusReply, WhyReply } from "../../src/wire/answers.ts";
+import type { EventReply, ManifestReply, StatusReply, WhyReply } from "../../src/wire/answers.ts";
 
 const AT = "2026-03-14T12:00:00.000Z";
 const COUNTS = {
@@ -33,4 +33,12 @@ export const whyReply = (about: Partial<WhyReply> = {}): WhyReply => ({
 
 export const startedEvent = (seq: number): EventReply => ({
   ...{ seq, at: AT, run: "r1", kind: "started", task: "build", version: 1, attempt: 1, fence: 1 },
+});
+
+export const manifestReply = (): ManifestReply => ({
+  ...{ manifest: 1, rota: "0.1.0", at: AT, plan: { name: "release", tasks: [] }, tasks: [], events: [] },
+  run: {
+    ...{ id: "r1", no: 1, state: "active", outcome: null, submitted_at: AT, ended_at: null },
+    ...{ directory: "/w", file: "/w/plan.yaml", digest: "d", seed: 1 },
+  },
 });

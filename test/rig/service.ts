@@ -2,7 +2,7 @@
 
 import type { EventReply, Grant, SessionReply } from "../../src/wire/answers.ts";
 import type { Caller, Service } from "../../src/wire/service.ts";
-import { startedEvent, statusReply, whyReply } from "./replies.ts";
+import { manifestReply, startedEvent, statusReply, whyReply } from "./replies.ts";
 
 export interface Asked {
   readonly method: string;
@@ -34,6 +34,7 @@ export const USUAL: { readonly [Name in keyof Service]: Awaited<ReturnType<Servi
   submit: SUBMITTED,
   runs: [{ run: "r1", name: "release", state: "active", tasks: 2 }],
   status: statusReply(),
+  manifest: manifestReply(),
   why: whyReply(),
   await: { run: "r1", outcome: "succeeded" },
   events: [],

@@ -13,11 +13,12 @@ import type { EventReply, PauseReply, RunSummary, StatusReply, WorkerReply } fro
 import type { EventsRequest } from "../../wire/messages.ts";
 import type { Caller, Service } from "../../wire/service.ts";
 import { explainTask, explainWaits, sessionGlimpses, type Waits } from "../explain-run.ts";
+import { manifestFrom } from "../manifest.ts";
 import { findRun, isNewest, loadRun, mustFindTask, type Reader } from "../reader.ts";
 import { type Parts, runNamed, scopeReply } from "./parts.ts";
 import { isoOf } from "./reply.ts";
 
-type Look = Pick<Service, "info" | "runs" | "status" | "why" | "await" | "events" | "follow" | "workers">;
+type Look = Pick<Service, "info" | "runs" | "status" | "manifest" | "why" | "await" | "events" | "follow" | "workers">;
 
 export interface LookParts extends Parts {
   readonly socket: string;
@@ -51,6 +52,10 @@ export function lookOf(parts: LookParts): Look {
       return (await store.runs({ newest: limit, ...earlier })).toReversed().map(summaryOf);
     },
     status: (name) => status(parts, reader, name),
+    manifest: async (name) => {
+      const row = await findRun(scheduler, name);
+      return manifestFrom(store, row, { version: parts.version, now: clock.now(), eventsMax: MANIFEST_EVENTS_MAX });
+    },
     why: async (name, id) => {
       const run = await runNamed(parts, name);
       const task = mustFindTask(run, id);
@@ -73,6 +78,9 @@ export function lookOf(parts: LookParts): Look {
     workers: async () => [...localWorkers(parts), ...sessionWorkers(parts)],
   };
 }
+
+/** About 50 MB as JSON. */
+const MANIFEST_EVENTS_MAX = 200_000;
 
 const summaryOf = ({ manifest, status, tasks }: RunRow): RunSummary => ({
   run: manifest.id,

@@ -7,9 +7,20 @@ export const CARE_COMMANDS: readonly CommandSpec[] = [
     name: "doctor",
     group: "Look after it",
     summary: "Check this machine and a state directory",
-    details: "Exit code 0 when nothing is wrong, 1 when something is. Each finding says what to do.",
+    details:
+      "Exit code 0 when nothing is wrong, 1 when something is. Each finding says what to do. With `--manifest` it looks at a run that " +
+      "`rota run --manifest` wrote, wherever that was: replays its events, compares them with what is said of its tasks, and checks the laws.",
     arguments: [],
-    options: { json, state },
+    options: {
+      manifest: {
+        kind: "text",
+        value: "FILE",
+        describe: "Look at this run, and at nothing of this machine",
+        completes: "file",
+      },
+      json,
+      state,
+    },
     examples: ["rota doctor"],
     load: () => import("../doctor.ts"),
   },

@@ -37,6 +37,7 @@ export const PLAN_COMMANDS: readonly CommandSpec[] = [
       "task lasts as long as `--actual` says, else its `estimate`, else what earlier runs took, else a second; the scheduler " +
       "itself goes by the estimates. Gates count as open. `cpu`, `memory` and `gpu` are this machine's unless the plan " +
       "names them. The tasks of a pool are done by its sessions, one each unless `--pool` says how many: any session does any of them. " +
+      "In place of a plan it takes a run that `rota run --manifest` wrote: its tasks then last as long as they did. " +
       "`--what-if` asks what would change with other `workers`, `nodes` (machines like this one), `priorities` " +
       "(`shares` or `strict`), `cpu`, `memory`, `gpu`, resources of the plan or sessions (`pool.writers`). Exit code 3 when some task could never start.",
     arguments: [PLAN],

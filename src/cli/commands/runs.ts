@@ -24,6 +24,12 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
         describe: "Only these tasks and what they need: `build`, or `build,test`",
       },
       resume: { kind: "flag", describe: "Go on with the newest run of this plan if it did not end" },
+      manifest: {
+        kind: "text",
+        value: "FILE",
+        describe: "When it ends or stops, write the run to this file, for `simulate` and `doctor --manifest`",
+        completes: "file",
+      },
       "dry-run": { kind: "flag", describe: "Say what would run, in which order and where, and run and write nothing" },
       json: jsonAtEnd,
     },
