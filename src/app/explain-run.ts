@@ -3,6 +3,7 @@ import type { Dispatcher } from "../decide/dispatcher.ts";
 import { blockers, explain, waitsOf } from "../decide/explain.ts";
 import { Pools } from "../decide/pools.ts";
 import { pressureMode, queuedIn } from "../decide/pressure.ts";
+import { recalled } from "../decide/shortness.ts";
 import { isTaskEvent } from "../domain/event.ts";
 import type { Blocker, Explanation, Wait } from "../domain/explanation.ts";
 import { workerId } from "../domain/ids.ts";
@@ -87,6 +88,9 @@ export function sessionGlimpses(
   }));
 }
 
+/** How many events are looked at for what the machine has refused. */
+const NEWEST = 500;
+
 interface Scene {
   readonly pools: Pools;
   readonly world: World;
@@ -115,6 +119,8 @@ async function sceneOf(reader: Reader, run: Run): Promise<Scene> {
   if (run.tasks.some(({ spec }) => spec.provider !== undefined)) {
     pools.local.breakers.recall(run, await store.events({ run: run.no }));
   }
+  const newest = Math.max(0, (await store.lastSeq()) - NEWEST);
+  pools.local.shortness = recalled(await store.events({ run: run.no, after: newest }), pools.local.workers);
   for (const each of world.runs.values()) pools.admit(each, await store.history(each.manifest.name), reader.now());
   const limits = owner?.pressure;
   if (limits !== undefined) {

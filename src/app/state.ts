@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync }
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { UserError } from "../domain/errors.ts";
 import type { RunId, TaskId } from "../domain/ids.ts";
+import { unusable } from "../domain/told.ts";
 import { nearest, projectOf } from "./project.ts";
 
 const FOLDER = ".rota";
@@ -88,7 +89,7 @@ export function makeStateDir({ root }: StateDir): void {
     accessSync(root, constants.W_OK);
     if (isNew || basename(root) === FOLDER) ignoreItself(root);
   } catch (error) {
-    throw new UserError("STATE_UNUSABLE", `${root} cannot be used: ${(error as Error).message}`, { cause: error });
+    throw unusable(`${root} cannot be used`, error);
   }
 }
 

@@ -213,7 +213,7 @@ export class Dispatcher extends RunBooks {
   }
 
   #mayGo(candidate: Candidate, seeker: Seeker, now: Instant): boolean {
-    if (this.out >= this.allowed || this.defers(candidate.lane, now)) return false;
+    if (this.#isFull(now) || this.defers(candidate.lane, now)) return false;
     return this.#chooser.mayGo(candidate, seeker, now);
   }
 
@@ -228,7 +228,7 @@ export class Dispatcher extends RunBooks {
     // A seeker looks at some shapes only, so what other tasks wait for stays known.
     if (seeker === undefined) this.#chooser.refill = undefined;
     this.ready.wakeBehind(this.#reserved.dropIdle(now), now);
-    if (this.idle === 0 || this.out >= this.allowed) return undefined;
+    if (this.idle === 0 || this.#isFull(now)) return undefined;
     const shadow = this.#reserved.shadow(now);
     const candidate = this.#lanes.pick((lane) =>
       lanes.includes(lane) && !this.defers(lane, now) ? this.#chooser.best(lane, shadow, now, seeker) : undefined,
@@ -242,7 +242,9 @@ export class Dispatcher extends RunBooks {
 
   /** The next moment at which a task may go that cannot go now: the end of a back-off, a rate or a breaker. */
   nextWake(now: Instant): Instant | undefined {
-    return earliest(this.ready.nextWake, this.#chooser.refill, this.#commons.breakers.nextTrial(now));
+    const { until } = this.#site.shortness;
+    const room = until > now ? until : undefined;
+    return earliest(this.ready.nextWake, this.#chooser.refill, this.#commons.breakers.nextTrial(now), room);
   }
 
   /** Whether some ready task of the run could go now or later by itself. */
@@ -279,6 +281,24 @@ export class Dispatcher extends RunBooks {
   /** How many tasks may run at once under this pressure. */
   get allowed(): number {
     return this.mode === "normal" ? Number.POSITIVE_INFINITY : workersAllowed(this.mode, this.#site.slots);
+  }
+
+  /** Whether this machine has room for more. */
+  get shortness(): Site["shortness"] {
+    return this.#site.shortness;
+  }
+
+  set shortness(known: Site["shortness"]) {
+    this.#site.shortness = known;
+  }
+
+  /** Whether the machine was short of room a moment ago, and has not shown yet that there is more. */
+  isShort(now: Instant): boolean {
+    return this.shortness.until > now || this.out >= this.shortness.allowed;
+  }
+
+  #isFull(now: Instant): boolean {
+    return this.out >= this.allowed || this.isShort(now);
   }
 
   /** How many tasks are held. */
@@ -358,6 +378,8 @@ export class Dispatcher extends RunBooks {
     const ways = { lane, own: task.spec.priority };
     this.#fairness.end(run, ways, shape.share, between(since, cause.at), cause.at);
     if (shape.provider !== undefined) this.#commons.breakers.returned(shape.provider, task, cause);
+    // Sessions know of their own machines.
+    if (this.roster === undefined) this.#site.ended(cause);
     this.ready.wakeBehind(task, cause.at);
   }
 

@@ -143,6 +143,7 @@ function dispatchReasons(question: Question): readonly Wait[] {
   if (impossible !== undefined) return [impossible];
   return [
     ...backpressure(question),
+    ...machineShort(question),
     ...breakerOpen(question, shape),
     ...sameKey(question),
     ...hazard(question),
@@ -190,6 +191,12 @@ function backpressure({ dispatcher, task, now }: Question): readonly Wait[] {
   // When no worker is idle, workers are missing, and the pressure is not the reason.
   if (!deferred && (out < allowed || dispatcher.idle === 0)) return [];
   return [{ reason: "backpressure", ...pressure, allowed, out, deferred }];
+}
+
+function machineShort({ dispatcher, now }: Question): readonly Wait[] {
+  if (dispatcher.idle === 0 || !dispatcher.isShort(now)) return [];
+  const { allowed, until, why } = dispatcher.shortness;
+  return [{ reason: "shortage", why, allowed, out: dispatcher.out, ...(until > now && { until }) }];
 }
 
 function breakerOpen({ dispatcher, now }: Question, { provider }: Shape): readonly Wait[] {

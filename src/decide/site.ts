@@ -1,4 +1,5 @@
 /** What there is to work with, and which task has what of it: the nodes, the resources that plans declare, and every held task. */
+import type { Event } from "../domain/event.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import type { Priority } from "../domain/spec.ts";
@@ -7,6 +8,7 @@ import type { Instant } from "../domain/time.ts";
 import { Node, type NodeSpec, type Spot } from "./nodes.ts";
 import { giveBack, type Pot, type Room, take } from "./room.ts";
 import type { Shape } from "./shapes.ts";
+import { afterEnd, ENOUGH, type Shortness } from "./shortness.ts";
 
 /** A held task: where it runs, and what it took. */
 export interface Holding {
@@ -23,6 +25,8 @@ export class Site {
   readonly nodes: readonly Node[];
   /** What plans declare for themselves. */
   readonly shared: Room;
+  /** Whether the machine has room for more. */
+  shortness: Shortness = ENOUGH;
   /** The node for tasks whose worker no node knows. */
   readonly #local: Node;
   readonly #held = new Map<Task, Holding>();
@@ -90,6 +94,11 @@ export class Site {
 
   get workers(): number {
     return this.nodes.reduce((sum, node) => sum + node.workers.size, 0);
+  }
+
+  /** An attempt has ended, which may say what room the machine has. To be called when it is released. */
+  ended(cause: Event): void {
+    this.shortness = afterEnd(this.shortness, cause, this.out, this.slots);
   }
 
   /** How many tasks all workers together do at once. */

@@ -44,6 +44,8 @@ export function expectedUnblock(
       return wait.until === undefined ? undefined : { at: wait.until, from: "breaker" };
     case "backpressure":
       return wait.deferred ? undefined : soonest(endsOf(dispatcher, now));
+    case "shortage":
+      return wait.until === undefined ? soonest(endsOf(dispatcher, now)) : { at: wait.until, from: "estimate" };
     case "offered":
       return { at: wait.until, from: "offer" };
     case "gate":

@@ -16,6 +16,7 @@ export const WAIT_REASONS = [
   "offered",
   "backing-off",
   "backpressure",
+  "shortage",
   "breaker-open",
   "same-key",
   "hazard",
@@ -101,6 +102,17 @@ export type Wait =
       readonly out: number;
       /** Whether the whole lane has to wait, and not only this task's turn. */
       readonly deferred: boolean;
+    }
+  | {
+      /** The machine had no room to begin a task, so fewer run at once until it has shown that there is more. */
+      readonly reason: "shortage";
+      /** What the machine said. */
+      readonly why: string;
+      /** How many may run at once, and how many do. */
+      readonly allowed: number;
+      readonly out: number;
+      /** Nothing is begun before. */
+      readonly until?: Instant;
     }
   | {
       /** The service it depends on keeps failing and is left alone. */

@@ -42,3 +42,9 @@ function refusedBySystem(error: unknown): UserError | undefined {
   if (!(error instanceof Error && "code" in error && "syscall" in error)) return undefined;
   return new UserError(codeOfSystem(String(error.code), "STATE_UNUSABLE"), error.message, { cause: error });
 }
+
+/** A file of the state directory that cannot be used, with what the system said. */
+export function unusable(what: string, error: unknown): UserError {
+  const { code, message } = error as Error & { readonly code?: unknown };
+  return new UserError(codeOfSystem(String(code), "STATE_UNUSABLE"), `${what}: ${message}`, { cause: error });
+}

@@ -1,7 +1,7 @@
 /** Files that only their owner may read, written whole or not at all. They are on the disk, with their name, before anything is answered. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { UserError } from "../domain/errors.ts";
+import { unusable } from "../domain/told.ts";
 
 const PRIVATE = 0o600;
 
@@ -14,7 +14,7 @@ export function writePrivately(path: string, text: string): void {
     renameSync(next, path);
     syncFolder(dirname(path));
   } catch (error) {
-    throw new UserError("STATE_UNUSABLE", `${path} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw unusable(`${path} cannot be written`, error);
   }
 }
 

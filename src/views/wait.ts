@@ -19,6 +19,7 @@ const REASON_TITLES: Readonly<Record<WaitReason, string>> = {
   "backing-off": "backing off",
   "no-match": "impossible here",
   backpressure: "held back, the queue is full",
+  shortage: "the machine is short",
   "breaker-open": "for a service that fails",
   "same-key": "for the same key",
   hazard: "for files",
@@ -65,6 +66,8 @@ export function waitPhrase(wait: Wait, now: Instant): string {
       return `${wait.path} is ${holds(wait.holder)} ${wait.holder.task}`;
     case "backpressure":
       return `${pressureNumbers(wait)}: ${wait.deferred ? "more urgent work first" : `only ${wait.allowed} at once`}`;
+    case "shortage":
+      return `${wait.why}: ${wait.allowed} at once for now`;
     case "breaker-open":
       return `${wait.provider} failed ${plural(wait.failures, "time")}${wait.until === undefined ? ", being tried" : `, tried again in ${formatDuration(between(now, wait.until))}`}`;
     case "rate-limited":
@@ -139,6 +142,13 @@ export function waitSentence(wait: Wait, now: Instant): string {
         ? "only more urgent work is started until it is shorter"
         : `only ${wait.allowed} may run at once until it is shorter, and ${wait.out} do`;
       return `is held back: the queue is too full (${pressureNumbers(wait)}), so ${then}.`;
+    }
+    case "shortage": {
+      const next =
+        wait.until === undefined
+          ? "another is begun when one of them has ended"
+          : `another is begun in ${formatDuration(between(now, wait.until))} at the earliest`;
+      return `waits because the machine is short (${wait.why}): ${plural(wait.out, "task")} ${wait.out === 1 ? "runs" : "run"}, and ${next}. This costs no attempt.`;
     }
     case "breaker-open": {
       const failed = `${wait.provider} failed ${plural(wait.failures, "time")} in a row`;
@@ -249,6 +259,7 @@ export function waitJson(wait: Wait): WaitReply {
       return { reason: wait.reason, why: wait.why, since: iso(wait.since) };
     case "paused":
       return { reason: wait.reason, ...wait.asked };
+    case "shortage":
     case "breaker-open": {
       const { until, ...rest } = wait;
       return { ...rest, ...(until !== undefined && { until: iso(until) }) };

@@ -45,6 +45,8 @@ export function nextSteps(explanation: Explanation, leavesLog: (task: string) =>
       const holder = wait.short[0]?.holders.first[0];
       return holder === undefined ? [] : follow(holder.task, `watch who holds ${wait.short[0]?.name}`);
     }
+    case "shortage":
+      return [[["status"], "what runs"]];
     case "backpressure":
       return [[["status"], "what the queue is full of"]];
     case "breaker-open":

@@ -272,6 +272,40 @@ describe.skipIf(!canMount)(`a small disk of its own${WITHOUT_MOUNT}`, () => {
   });
 });
 
+const canLimit =
+  spawnSync("setpriv", ["--reuid", "54321", "--clear-groups", "prlimit", "--nproc=100", "true"]).status === 0;
+const WITHOUT_LIMIT = canLimit ? "" : " (skipped: only root may run as another user)";
+
+describe.skipIf(!canLimit)(`a machine that has no room for more processes${WITHOUT_LIMIT}`, () => {
+  test("runs fewer tasks at once, says why, and takes no attempt from them", async () => {
+    using place = openPlace();
+    const tasks = Object.fromEntries(Array.from({ length: 8 }, (_, no) => [`t${no}`, { run: "exec sleep 0.5" }]));
+    place.file("plan.json", JSON.stringify({ name: "short", tasks }));
+    spawnSync("chmod", ["-R", "a+rwX", place.dir]);
+    const limited = ["--reuid", "54321", "--clear-groups", "prlimit", "--nproc=14"];
+    const child = spawn("setpriv", [...limited, ...NODE, "run", "plan.json", "--state", "state", "--workers", "8"], {
+      cwd: place.dir,
+    });
+    let why = "";
+    const ended = endOf(child);
+    await until("the machine is short", async () => {
+      if (child.exitCode !== null) return true;
+      const { out } = await place.rota(["status", "--json", "--state", "state"]);
+      why = out;
+      return out.includes('"shortage"');
+    });
+    expect(why).toContain("cannot start a process now");
+    const { code, err } = await ended;
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    const { out } = await place.rota(["events", "--json", "--state", "state"]);
+    const refused = out.split("\n").filter((line) => line.includes('"kind":"shortage"'));
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length).toBeLessThan(16);
+    for (const line of refused) expect(line).toContain('"costs":false');
+    expect(out).not.toMatch(/"kind":"(?:parked|expired|failed)"/);
+  });
+});
+
 const FAKETIME = ["/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1", "/usr/lib/faketime/libfaketimeMT.so.1"].find(
   existsSync,
 );

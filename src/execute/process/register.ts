@@ -4,8 +4,8 @@
  */
 import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { UserError } from "../../domain/errors.ts";
 import type { ProcessIdentity } from "../../domain/task.ts";
+import { unusable } from "../../domain/told.ts";
 import { parseIdentity, parseTimes, textOf } from "./directory.ts";
 
 /** What a wrapper says about itself. */
@@ -143,6 +143,6 @@ function orUnusable<T>(path: string, use: () => T): T {
   try {
     return use();
   } catch (error) {
-    throw new UserError("STATE_UNUSABLE", `${path}: ${(error as Error).message}`, { cause: error });
+    throw unusable(path, error);
   }
 }

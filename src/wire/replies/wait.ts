@@ -60,6 +60,7 @@ const EVIDENCE_OF = {
     out: count(),
     deferred: boolean(),
   },
+  shortage: { why: words(), allowed: count(), out: count(), until: time().optional() },
   "breaker-open": { provider: words(), failures: count(), until: time().optional() },
   "rate-limited": { rates: list(object(rate)), until: time() },
   resources: { short: list(object(shortage)), reserved_for: GLIMPSE.optional() },
