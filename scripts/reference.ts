@@ -15,10 +15,11 @@ import { OUTPUTS } from "../src/wire/replies/output.ts";
 import { ROUTES } from "../src/wire/routes.ts";
 import { SCOPES } from "../src/wire/scope.ts";
 import { EVENT_FIELDS, EVENTS } from "./event-words.ts";
+import { packageExports } from "./exports.ts";
 
 /** Path from the root → text. */
 export function referencePages(): ReadonlyMap<string, string> {
-  const pages = { cli, plan, config, errors, events, api, json: outputs };
+  const pages = { cli, plan, config, errors, events, api, json: outputs, library };
   return new Map(Object.entries(pages).map(([name, page]) => [`docs/reference/${name}.md`, `${page().trim()}\n`]));
 }
 
@@ -248,6 +249,32 @@ What commands print with \`--json\`: one line with one object, and of \`rota eve
 output\` prints the schemas from which this page is made. There may be more fields one day; those that are here stay.
 
 ${sections.join("\n\n")}`;
+}
+
+/** What the API answers is described there, field by field. */
+const REPLIES = "src/wire/answers.ts";
+
+function library(): string {
+  const all = packageExports();
+  const own = all.filter(({ file }) => file !== REPLIES);
+  const rows = (isType: boolean) =>
+    own.filter((each) => each.isType === isType).map(({ name, sentence }) => [code(name), sentence]);
+  const replies = all.filter(({ file }) => file === REPLIES).map(({ name }) => code(name));
+  return `# Library
+
+${MADE("src/index.ts")}
+
+What a program can import from \`rota\`. [Within a program](../guides/library.md) shows how it goes together.
+
+## Functions and values
+
+${table(["name", "what"], rows(false))}
+
+## Types
+
+${table(["name", "what"], rows(true))}
+
+And what the daemon answers, as [the API](api.md) describes it: ${replies.join(", ")}.`;
 }
 
 /** What is no object of known fields. */

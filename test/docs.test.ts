@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { packageExports } from "../scripts/exports.ts";
 import { livePicture } from "../scripts/picture.ts";
 import { referencePages } from "../scripts/reference.ts";
 import { PRIORITIES } from "../src/domain/spec.ts";
@@ -18,6 +19,11 @@ describe("the reference", () => {
 test("the picture in the README is what the live view draws (`npm run docs` makes it so)", () => {
   expect(read("docs/live.svg")).toBe(livePicture());
   expect(read("README.md")).toContain("](docs/live.svg)");
+});
+
+test("everything that the package exports says what it is, but for replies, which the API describes", () => {
+  const silent = packageExports().filter(({ file, sentence }) => file !== "src/wire/answers.ts" && sentence === "");
+  expect(silent.map(({ name, file }) => `${name} of ${file}`)).toEqual([]);
 });
 
 describe("the glossary", () => {

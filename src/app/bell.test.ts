@@ -61,18 +61,3 @@ test("a database that was replaced counts as gone", async () => {
     expect(gone).toHaveBeenCalledTimes(1);
   }, soon);
 });
-
-test("what cannot be watched is looked at as often as the setting says", async () => {
-  const state = stateDir(join(freshDir(), "state"));
-  mkdirSync(state.root);
-  const clock = new ManualClock();
-  const rung = vi.fn();
-  // There is no database yet, which cannot be watched.
-  using _ = answerBell({ state, clock, poll: millis(40), rung, gone: vi.fn() });
-  await clock.advance(millis(39));
-  expect(rung).not.toHaveBeenCalled();
-  await clock.advance(millis(1));
-  expect(rung).toHaveBeenCalledTimes(1);
-  await clock.advance(millis(40));
-  expect(rung).toHaveBeenCalledTimes(2);
-});

@@ -12,6 +12,7 @@ import { type Plan, parsePlan, parsePlanText } from "../plan/plan.ts";
 import { planSchema } from "../plan/shape.ts";
 import { closest } from "../std/closest.ts";
 
+/** A plan that can be run, and where it came from. */
 export interface LoadedPlan {
   readonly plan: Plan;
   /** Absolute. */
@@ -24,6 +25,7 @@ export interface LoadedPlan {
   readonly only?: readonly TaskId[];
 }
 
+/** How a plan file is looked at. */
 export interface LoadOptions {
   /** Warnings count as errors. */
   readonly strict: boolean;
@@ -39,6 +41,7 @@ export interface LoadOptions {
   readonly capabilities?: readonly string[];
 }
 
+/** What there is to say about a plan file, and the plan where it can be run. */
 export interface CheckedPlan {
   readonly diagnostics: readonly Diagnostic[];
   /** Absent when it cannot be run. */
@@ -47,6 +50,7 @@ export interface CheckedPlan {
   readonly bytes: Uint8Array;
 }
 
+/** The JSON Schema of a plan, for editors and other programs. */
 export const planJsonSchema = planSchema;
 
 /** The plan, or a `UserError` with everything that is wrong with it. */

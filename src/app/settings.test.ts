@@ -1,11 +1,16 @@
 /** Every setting of the order in which things are done changes that order: from what a user writes to what is started. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { freshDir } from "../../test/rig/cli.ts";
+import { ManualClock } from "../../test/rig/clock.ts";
 import { openRig, type Rig } from "../../test/rig/rig.ts";
+import { refusal } from "../../test/rig/sessions.ts";
+import { pollInterval } from "../cli/poll.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
+import { answerBell } from "./bell.ts";
 import { loadConfig } from "./config.ts";
 import { engineOptions } from "./scheduler.ts";
+import { stateDir } from "./state.ts";
 
 async function rigWith(env: Readonly<Record<string, string>>, workers = 1): Promise<Rig> {
   const { values } = await loadConfig({ cwd: freshDir(), env, flags: {} });
@@ -87,5 +92,31 @@ describe("pressure", () => {
     await rig.submit(plan);
     expect(rig.machine.running).toHaveLength(running);
     expect(rig.engine.dispatcher.mode).toBe(mode);
+  });
+});
+
+describe("pollInterval", () => {
+  test.each([
+    ["unless it is set", {}, 500],
+    ["as it is set", { ROTA_POLL_INTERVAL: "40ms" }, 40],
+  ])("is how often a scheduler looks at files that cannot be watched, %s", async (_, env, every) => {
+    const { values } = await loadConfig({ cwd: freshDir(), env, flags: {} });
+    const state = stateDir(freshDir());
+    const clock = new ManualClock();
+    const rung = vi.fn();
+    // There is no database yet, which cannot be watched.
+    using _bell = answerBell({ state, clock, poll: values.pollInterval, rung, gone: vi.fn() });
+    await clock.advance(every - 1);
+    expect(rung).not.toHaveBeenCalled();
+    await clock.advance(1);
+    expect(rung).toHaveBeenCalledTimes(1);
+    await clock.advance(every);
+    expect(rung).toHaveBeenCalledTimes(2);
+  });
+
+  test("is read by the commands that follow, which refuse one that is none", async () => {
+    const context = { cwd: freshDir(), env: { ROTA_POLL_INTERVAL: "2s" } };
+    expect(await pollInterval(context)).toBe(2_000);
+    expect(await refusal(pollInterval({ ...context, env: { ROTA_POLL_INTERVAL: "often" } }))).toBe("CONFIG_INVALID");
   });
 });

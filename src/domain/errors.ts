@@ -95,6 +95,7 @@ export const USER_ERRORS = {
   FILE_EXISTS: { exitCode: 2, hint: "Choose another name, or remove the file first." },
 } as const satisfies Record<string, { exitCode: number; hint: string }>;
 
+/** The stable code of a `UserError`. */
 export type UserErrorCode = keyof typeof USER_ERRORS;
 
 /** Something the user can put right. Printed as `CODE: message (hint)`; a stack trace would only be in the way. */

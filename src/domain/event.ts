@@ -306,7 +306,9 @@ export type TaskEvent =
   | TaskStarved
   | TaskEdited
   | TaskNoted;
+/** An event of the ledger, with the numbers that the store knows runs and tasks by. `EventReply` has their names. */
 export type Event = SystemEvent | RunEvent | TaskEvent;
+/** What can happen. */
 export type EventKind = Event["kind"];
 
 /** What is new in an event: the engine adds the sequence numbers and the time. */

@@ -20,6 +20,7 @@ export const FAILURE_KINDS = [
   "budget",
   "shortage",
 ] as const;
+/** What can go wrong with an attempt. */
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 export const TIMEOUT_LIMITS = ["soft", "hard", "progress"] as const;
@@ -91,6 +92,7 @@ export type Failure =
   | RateLimitFailure
   | VerifyFailure
   | OtherFailure;
+/** How an attempt ended. */
 export type Outcome = Success | Failure;
 
 /** One short phrase for people: what happened, without why it matters. */

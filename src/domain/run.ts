@@ -18,6 +18,7 @@ export const RUN_STALLS = ["waiting", "deadlock"] as const;
 export const RUN_OUTCOMES = [...RUN_ENDS, ...RUN_STALLS] as const;
 export type RunEnd = (typeof RUN_ENDS)[number];
 export type RunStall = (typeof RUN_STALLS)[number];
+/** How a run ended, or why it cannot go on by itself. */
 export type RunOutcome = RunEnd | RunStall;
 
 /** `stalled`: work remains that the scheduler alone cannot move. */

@@ -58,6 +58,7 @@ export interface TimeoutPolicy {
 export const ON_FAILURE = ["skip", "continue"] as const;
 export type OnFailure = (typeof ON_FAILURE)[number];
 
+/** A task as the plan says it, with all defaults filled in. */
 export interface TaskSpec {
   readonly id: TaskId;
   readonly title?: string;

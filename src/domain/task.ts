@@ -17,6 +17,7 @@ import type { Outcome, Success, TimeoutLimit } from "./outcome.ts";
 import type { Priority, TaskSpec } from "./spec.ts";
 import { type Instant, type Millis, millis } from "./time.ts";
 
+/** The states that a task can be in. */
 export const TASK_STATES = [
   "blocked",
   "ready",
@@ -29,6 +30,7 @@ export const TASK_STATES = [
   "skipped",
   "parked",
 ] as const;
+/** One of `TASK_STATES`. */
 export type TaskState = (typeof TASK_STATES)[number];
 
 /** Ends: a task never leaves these. */

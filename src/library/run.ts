@@ -11,6 +11,7 @@ import { type HostOptions, openHands, openHost, resultOf } from "./host.ts";
 import { type Functions, type Known, type PlanSource, readSource } from "./plan.ts";
 import type { RunResult } from "./result.ts";
 
+/** How a plan is run within a program. */
 export interface RunOptions extends HostOptions {
   /** The functions that tasks name under `call`. */
   readonly functions?: Functions;
@@ -24,7 +25,7 @@ export interface RunOptions extends HostOptions {
   readonly onEvent?: (event: EventReply) => void;
 }
 
-/** Kept when the run has ended, or cannot go on by itself. That tasks fail is a result; what is wrong with the plan or the place is thrown. */
+/** Runs the plan, and is kept when the run has ended or cannot go on by itself. That tasks fail is a result; what is wrong with the plan or the place is thrown. */
 export async function run<const P extends PlanSource>(
   plan: P & Known<P>,
   options: RunOptions = {},

@@ -54,6 +54,30 @@ describe("a scheduler within a program", () => {
     expect(await client.await(run, 30_000)).toEqual({ run, outcome: "succeeded" });
   });
 
+  test("gives a function what an earlier run had done, when only the rest is tried again", async () => {
+    let fails = true;
+    const { rota, client } = await house({
+      functions: {
+        fetch: () => ({ result: [1, 2] }),
+        sum: ({ needs }) => {
+          if (fails) throw new Error("not today");
+          return { result: needs["fetch"]?.result };
+        },
+      },
+    });
+    const { run } = await rota.run({ tasks: { fetch: { call: "fetch" }, sum: { call: "sum", needs: ["fetch"] } } });
+    const again = await client.retry({ run });
+    await client.await(again.run, 30_000);
+    fails = false;
+    const third = await client.retry({ run: again.run });
+    await client.await(third.run, 30_000);
+    const events = await client.events({ run: third.run });
+    expect(events.find(({ kind }) => kind === "succeeded")).toMatchObject({
+      task: "sum",
+      outcome: { result: [1, 2] },
+    });
+  });
+
   test("says when each of its workers was given its first task, and no more than once", async () => {
     const { rota, client } = await house({ workers: 3 });
     await rota.run({

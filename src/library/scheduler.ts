@@ -21,6 +21,7 @@ import type { Functions, Known, PlanSource } from "./plan.ts";
 import { requestOf } from "./request.ts";
 import type { RunResult } from "./result.ts";
 
+/** How a scheduler is opened within a program. */
 export interface SchedulerOptions extends HostOptions, WakeParts {
   /** The functions that tasks name under `call`. */
   readonly functions?: Functions;
@@ -52,6 +53,7 @@ export interface WakeScheduler {
   readonly shutdown: (withinMs?: number) => Promise<void>;
 }
 
+/** A scheduler that runs within this program. */
 export interface EmbeddedScheduler extends AsyncDisposable {
   /** The state directory. Other programs, and the commands of `rota` with `--state`, reach the scheduler through it while it lives. */
   readonly state: string;
@@ -65,7 +67,7 @@ export interface EmbeddedScheduler extends AsyncDisposable {
   ) => Promise<RunResult<P>>;
 }
 
-/** Owns its state directory until it is disposed of, and goes on with every run there that did not end. */
+/** Opens a scheduler, which owns its state directory until it is disposed of, and goes on with every run there that did not end. */
 export async function openScheduler(options: SchedulerOptions = {}): Promise<EmbeddedScheduler> {
   const { functions = {}, manual = false, waker, pauses, escalation } = options;
   await using undo = new AsyncDisposableStack();

@@ -30,11 +30,11 @@ export interface TaskContext {
   readonly progress: (note?: string) => void;
 }
 
-/** Text sums up what came of it, for people; `result` is any JSON value, for the tasks that need it. */
+/** What a function gives back. Text sums up what came of it, for people; `result` is any JSON value, for the tasks that need it. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that gives nothing back has this type.
 export type TaskAnswer<R = unknown> = void | string | { readonly summary?: string; readonly result?: R };
 
-/** What it throws is a failure of the attempt, on which the task's `retry` rules as on any other. */
+/** The work of a task. What it throws is a failure of the attempt, on which the task's `retry` rules as on any other. */
 export type TaskFunction<R = unknown> = (task: TaskContext) => TaskAnswer<R> | Promise<TaskAnswer<R>>;
 
 /** How a failure is told apart, for those that are not simply an exit code. */

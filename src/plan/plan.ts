@@ -20,6 +20,7 @@ import { withHidden } from "./twins.ts";
 import { checkEdges, checkHazards, checkTwins, type Subject } from "./validate.ts";
 import { checkVariables } from "./variables.ts";
 
+/** A plan as it was read: every task with its defaults, and the graph of what they need. */
 export interface Plan {
   readonly name: string;
   readonly description?: string;

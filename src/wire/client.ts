@@ -31,6 +31,7 @@ import { openTransport, type Where } from "./transport.ts";
 /** A state directory, the path of a socket, or an address with a token. */
 export type DaemonPlace = Where;
 
+/** How a client presents itself. */
 export interface ConnectOptions {
   /** The caller's name in the ledger. Over TCP it follows from the token instead. */
   readonly by?: string;

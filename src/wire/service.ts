@@ -56,6 +56,7 @@ export interface Caller {
   readonly signal?: AbortSignal;
 }
 
+/** Every call that a daemon answers. `Client` has the same, without the caller. */
 export interface Service {
   info(): Promise<DaemonInfo>;
   submit(request: SubmitRequest, caller: Caller): Promise<Submitted>;

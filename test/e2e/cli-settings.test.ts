@@ -56,6 +56,7 @@ const ON_A_CLOCK = [
   "pressure",
   "sessionTtl",
   "stuckAfter",
+  "pollInterval",
   "ackTimeout",
   "offerTtl",
   "wakeInterval",

@@ -25,7 +25,7 @@ export interface WakeTarget extends WaitingTask {
   readonly why: string;
 }
 
-/** Wakes sessions one by one. A session that it cannot reach is one for which it throws. */
+/** Wakes sessions one by one. It throws where it cannot reach the session. */
 export interface SessionWaker {
   readonly wake: (target: WakeTarget) => void | Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface PauseStore {
   readonly isPaused: () => boolean | Promise<boolean>;
 }
 
-/** Does something about tasks that no session comes for. Each verb may be left out; one that throws is called again in the next cycle. */
+/** Does something about tasks that no session comes for. Each verb may be left out; where it throws it is called again in the next cycle. */
 export interface EscalationActor {
   /** Starts a worker that covers what the task requires. False where that is not possible. In place of the setting `spawn` of the pool. */
   readonly spawn?: (task: WaitingTask) => boolean | Promise<boolean>;
@@ -51,6 +51,7 @@ export interface EscalationActor {
   readonly parked?: (task: WaitingTask, message: string) => void | Promise<void>;
 }
 
+/** The parts of the wake scheduler that a program may bring. */
 export interface WakeParts {
   readonly waker?: SessionWaker | BatchWaker;
   readonly pauses?: PauseStore;
