@@ -141,7 +141,7 @@ const NO_ACTOR_LEFT: Readonly<Record<string, number>> = {
   docs: 29,
   "src/app": 81,
   "src/cli": 43,
-  "src/engine": 154,
+  "src/engine": 21,
   "src/execute": 25,
 };
 

@@ -4,7 +4,7 @@ import { PRESSURE_POLICY, type PressureLimits } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 
-/** A shared queue that is full takes nothing more, and one that is nearly so only what matters most. */
+/** A full shared queue takes no more tasks, and a nearly full one takes only the most urgent. */
 export function refuseOverload({ queued, local }: Pools, specs: readonly TaskSpec[], limits: PressureLimits): void {
   const { admits } = PRESSURE_POLICY[local.mode];
   if (specs.some(({ priority }) => !admits.includes(priority))) {

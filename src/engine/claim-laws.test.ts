@@ -86,9 +86,9 @@ const EVERY_KIND = [
   ...["session_left", "spawn_asked", "started", "starved", "starving", "stopping", "succeeded"],
 ];
 
-/** What is not urgent waits for something that is, such as an answer to a person. */
+/** Events that are not urgent are written together with an urgent one, such as the answer to a person. */
 const flushed = ({ rig, run }: Played): Promise<void> =>
-  rig.ask({ kind: "approve", run: run.manifest.id, task: taskId("nobody") });
+  rig.ask({ kind: "approve", run: run.manifest.id, task: taskId("absent") });
 
 async function isRestored({ rig, run }: Played): Promise<void> {
   const stored = await rig.store.load(run.no);

@@ -41,7 +41,7 @@ describe("a claim", () => {
       message: expect.stringContaining("needs"),
     });
     await expect(exact("c")).rejects.toMatchObject({ message: expect.stringContaining("no-match") });
-    await expect(exact("nobody")).rejects.toMatchObject({ code: "TASK_UNKNOWN" });
+    await expect(exact("absent")).rejects.toMatchObject({ code: "TASK_UNKNOWN" });
   });
 
   test("takes nothing less urgent than was asked for, and nothing of another run", async () => {
@@ -82,7 +82,7 @@ describe("a claim", () => {
   test("is refused to who is not known, and to who has its hands full", async () => {
     const rig = await openRig();
     await rig.submit(["a", "b", "c", "d"].map((id) => agentTask(id)));
-    expect(await refusal(claim(rig, "nobody"))).toBe("SESSION_UNKNOWN");
+    expect(await refusal(claim(rig, "absent"))).toBe("SESSION_UNKNOWN");
     await join(rig, "s1");
     await claimed(rig, "s1");
     expect(await refusal(claim(rig, "s1"))).toBe("SLOTS_TAKEN");
@@ -95,7 +95,7 @@ describe("a claim", () => {
     );
   });
 
-  test("gives nobody more than its slots, also when it comes back with fewer", async () => {
+  test("gives no session more than its slots, also when it comes back with fewer", async () => {
     const rig = await openRig();
     await rig.submit(["a", "b", "c", "d"].map((id) => agentTask(id)));
     await join(rig, "s1", { slots: 2 });
@@ -119,7 +119,7 @@ describe("a claim", () => {
     expect((await claimed(rig, "s1")).task.spec.id).toBe("b");
   });
 
-  test("of others is not held back by what somebody took with it when it left", async () => {
+  test("of other sessions is not held back by what a session took with it when it left", async () => {
     const rig = await openRig();
     await rig.submit([agentTask("a"), agentTask("b")]);
     await join(rig, "s1");
@@ -198,7 +198,7 @@ describe("a claim that waits", () => {
     expect(second).toMatchObject({ done: true, granted: undefined });
   });
 
-  test("is answered with what somebody hands back, and with what a need's end opens", async () => {
+  test("is answered with what another session hands back, and with what a need's end opens", async () => {
     const rig = await openRig();
     await rig.submit([agentTask("a"), agentTask("b", { needs: ["a"] })]);
     await join(rig, "s1");
@@ -212,7 +212,7 @@ describe("a claim that waits", () => {
     expect(next.granted?.task.spec.id).toBe("b");
   });
 
-  test("of somebody who has its hands full by now does not stand in the way of others like it", async () => {
+  test("of a session whose slots are taken by now does not hold up others like it", async () => {
     const rig = await openRig();
     await join(rig, "s1");
     await join(rig, "s2");
@@ -226,7 +226,7 @@ describe("a claim that waits", () => {
 
   test("finds what is edited to be its own", async () => {
     const rig = await openRig();
-    const run = await rig.submit([agentTask("a", { session: "nobody" })]);
+    const run = await rig.submit([agentTask("a", { session: "absent" })]);
     await join(rig, "s1");
     await join(rig, "s2");
     const [first, second] = [await waiting(rig, "s1"), await waiting(rig, "s2")];

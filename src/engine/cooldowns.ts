@@ -1,4 +1,4 @@
-/** When a session was last woken for a task: not again for a while. Only memory; what matters for long is in the store. */
+/** When a session was last woken for a task: for a while it is not woken for it again. Kept in memory only; the store has what must last. */
 import type { WorkerId } from "../domain/ids.ts";
 import { isTerminal, type Task } from "../domain/task.ts";
 import { type Instant, later, type Millis } from "../domain/time.ts";
@@ -7,7 +7,7 @@ export class Cooldowns {
   readonly #span: Millis;
   readonly #woken = new Map<Task, Map<WorkerId, Instant>>();
 
-  /** 0: nothing is kept at all. */
+  /** 0: nothing is kept. */
   constructor(span: Millis) {
     this.#span = span;
   }
@@ -23,7 +23,7 @@ export class Cooldowns {
     return last !== undefined && now < later(last, this.#span);
   }
 
-  /** Drops what is over, and what belongs to tasks that nobody will be woken for again. */
+  /** Drops entries whose time is over, and entries of tasks that no session will be woken for again. */
   forgetOld(now: Instant): void {
     for (const [task, woken] of this.#woken) {
       for (const [session, at] of woken) if (now >= later(at, this.#span)) woken.delete(session);
@@ -31,7 +31,7 @@ export class Cooldowns {
     }
   }
 
-  /** Forgets everything, and says how much that was. */
+  /** Forgets everything, and gives how many entries that was. */
   clear(): number {
     let count = 0;
     for (const woken of this.#woken.values()) count += woken.size;

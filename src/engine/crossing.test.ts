@@ -1,4 +1,4 @@
-/** Words that cross each other: what somebody says, and what becomes of it meanwhile. Each was found by a seed of the simulator. */
+/** Reports and decisions that cross each other. Each case was found by a seed of the simulator. */
 import { describe, expect, test } from "vitest";
 import { manifest, task } from "../../test/rig/builders.ts";
 import { find, openRig, statesOf } from "../../test/rig/rig.ts";

@@ -1,4 +1,4 @@
-/** What all cycles so far add up to. */
+/** The sums over all cycles so far. */
 import type { CycleTally } from "../domain/cycle.ts";
 import type { Instant } from "../domain/time.ts";
 import type { CycleResult } from "./cycle-port.ts";
@@ -25,7 +25,7 @@ export class Tally {
     return { ...this.#counts };
   }
 
-  /** `whole`: it was one with the ladder, and not only a look at what has just become ready. */
+  /** `whole`: a cycle with the ladder, and not only a look at tasks that have just become ready. */
   add(result: CycleResult, whole: boolean): void {
     const counts = this.#counts;
     if (whole) counts.cycles++;

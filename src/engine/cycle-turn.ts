@@ -1,4 +1,4 @@
-/** A turn of the engine as the cycle sees it: what it may look at and do, and nothing else. */
+/** A turn of the engine as the cycle sees it: what the cycle may look at and do, and nothing else. */
 import type { Dispatcher } from "../decide/dispatcher.ts";
 import { judge } from "../decide/eligible.ts";
 import type { Pools } from "../decide/pools.ts";
@@ -15,13 +15,13 @@ export interface CycleView {
   readonly world: World;
   readonly pools: Pools;
   readonly roll: Roll;
-  /** Sessions that wait for an answer already. */
+  /** Sessions whose claim waits for an answer already. */
   readonly waiting: () => ReadonlySet<string>;
   /** Whether the pool's sessions are woken at all. */
   readonly wakes: (pool: string) => boolean;
-  /** Deals with what has run out by now, and names it. */
+  /** Deals with leases that have expired, and names their tasks. */
   readonly sweep: (turn: Turn, limit: number, why: string) => readonly string[];
-  /** Whether there is a way to reach the session. */
+  /** Whether the session can be reached by a wake. */
   readonly reaches: (session: Session) => boolean;
 }
 
@@ -34,9 +34,9 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
   const suited = ({ task, pool }: Pending): readonly Session[] => [
     ...(pools.line(pool).roster?.suited(task.spec) ?? []),
   ];
-  /** Who was woken for something has something to do: what else waits for it waits for a worker. */
+  /** A session that was woken for a task is taken: other tasks for it wait for a worker. */
   const isWoken = ({ profile }: Session): boolean => pools.line(profile.pool).ready.isOfferedTo(profile.id);
-  /** By shape, as long as nobody is woken: many tasks are for the same sessions. */
+  /** By shape, as long as no session is woken: many tasks are for the same sessions. */
   const free = new Map<Shape, boolean>();
   const isAnyFree = (pending: Pending): boolean => {
     const shape = pools.line(pending.pool).shapeOf(pending.run, pending.task);
@@ -81,7 +81,7 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
       const { run, task } = pending;
       const found = judged(run, task);
       if (!found.ok && found.reasons[0].reason === "no-match") return "nobody";
-      // Where the scheduler assigns, whoever is idle is about to be given it.
+      // Where the scheduler assigns, an idle session is about to be given the task.
       return found.ok && wakes(pending.pool) && isAnyFree(pending) ? "idle" : "busy";
     },
     suited: (pending) => suited(pending).filter((each) => isIdle(each) && reaches(each)),

@@ -1,4 +1,4 @@
-/** What a cycle says of itself: in its report, in the tallies, in the ledger and to those it wakes. */
+/** What a cycle reports: in its result, in the tallies, in the ledger and to the sessions it wakes. */
 import { expect, test } from "vitest";
 import { find, openRig } from "../../test/rig/rig.ts";
 import { agentTask, Bell, claimed, cycleOf, FAILED, join, report } from "../../test/rig/sessions.ts";
@@ -12,7 +12,7 @@ async function house(options: CycleOptions = {}) {
   return { rig, bell, cycle, once: () => rig.promised(cycle.runOnce()) };
 }
 
-test("counts what nobody may claim now, and that for which everybody idle was woken a moment ago", async () => {
+test("counts tasks that no session may claim now, and tasks for which every idle session was woken a moment ago", async () => {
   const { rig, once, cycle } = await house();
   const run = await rig.submit([
     agentTask("a"),

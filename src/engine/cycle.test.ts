@@ -87,7 +87,7 @@ describe("a cycle", () => {
     }
   });
 
-  test("does not take for lost what has ended here meanwhile, although nobody has heard of that yet", async () => {
+  test("does not take for lost what has ended here meanwhile, although no turn has seen that yet", async () => {
     const { rig, cycle } = await house();
     const run = await rig.submit([task("a")]);
     rig.machine.at("a").starts();
@@ -186,7 +186,7 @@ describe("an offer", () => {
     expect((await claimed(rig, "s1")).task.spec.id).toBe("a");
   });
 
-  test("that nobody took up is over a moment after its time, counts as ignored, and the next one is asked", async () => {
+  test("that no session took up is over a moment after its time, counts as ignored, and the next one is asked", async () => {
     const { rig, bell, cycle } = await house();
     const run = await rig.submit([agentTask("a")]);
     await join(rig, "s1");
@@ -206,7 +206,7 @@ describe("an offer", () => {
     ]);
   });
 
-  test("goes with the session that leaves, and is nobody's fault", async () => {
+  test("goes with the session that leaves, and counts against no session", async () => {
     const { rig, bell, once } = await house();
     const run = await rig.submit([agentTask("a")]);
     await join(rig, "s1");
@@ -258,7 +258,7 @@ describe("a wake that fails", () => {
   test.each([
     ["does not answer for all", async () => []],
     ["breaks", async () => Promise.reject(new Error("no line"))],
-  ])("as a whole, when the waker %s, wakes nobody and breaks nothing", async (_, answer) => {
+  ])("as a whole, when the waker %s, wakes no session and breaks nothing", async (_, answer) => {
     const { rig, bell, once } = await house();
     await rig.submit([agentTask("a"), agentTask("b")]);
     await join(rig, "s1");
@@ -334,7 +334,7 @@ describe("after a wake", () => {
 });
 
 describe("between the choice and the wake", () => {
-  test("somebody may come for it: then nobody is woken, and nobody is said to have been", async () => {
+  test("a session may come for it: then no session is woken, and the report names none", async () => {
     const { rig, bell, cycle } = await house();
     const run = await rig.submit([agentTask("a")]);
     await join(rig, "s1");

@@ -1,6 +1,6 @@
 /**
- * Where sessions come for work. One way to claim for all of them, whoever begins: a session that asks, one that waits, or, in a pool
- * that pushes, the scheduler on behalf of one that is idle.
+ * Gives tasks to sessions. There is one way to claim, whoever begins: a session that asks, a session that waits, or, in a pool
+ * that pushes, the scheduler for an idle session.
  */
 
 import type { Assignment, Dispatcher } from "../decide/dispatcher.ts";
@@ -22,20 +22,20 @@ import { lanesDownTo, likeness, seekerOf } from "./seeking.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Turn } from "./turn.ts";
 
-/** What is asked for. */
+/** What a session asks for. */
 export interface ClaimOrder {
   readonly session: WorkerId;
-  /** Only of this run. */
+  /** Only tasks of this run. */
   readonly run?: Run;
   /** This task and no other. */
   readonly task?: Task;
-  /** Nothing less urgent than this. */
+  /** No task less urgent than this. */
   readonly priority?: Priority;
   /** The same key gives the same grant. */
   readonly key?: string;
-  /** What the key has led to before this scheduler began, if anything. */
+  /** The answer that the key got before this scheduler began, if any. */
   readonly recalled?: Remembrance;
-  /** Who called, as the ledger says it. */
+  /** The caller's name in the ledger. */
   readonly by?: string;
   /** How long to wait for it. */
   readonly until: Instant;
@@ -53,9 +53,9 @@ export interface Granted {
 
 interface Waiter {
   readonly order: ClaimOrder;
-  /** Told once what was granted is durable. */
+  /** Called once the grant is durable. */
   readonly tell: (granted: Granted | undefined) => void;
-  /** What it has in common with others, and who it was then. */
+  /** What decides which tasks it may have, and the profile from which that was made. */
   likeness?: { readonly of: SessionProfile; readonly text: string };
 }
 
@@ -66,17 +66,17 @@ export interface DeskDeps {
   readonly tokens: Tokens;
   readonly refusals: Refusals;
   readonly modeOf: (pool: string) => DispatchMode;
-  /** How long an assignment waits to be begun. */
+  /** How long an assigned task waits for its start. */
   readonly ack?: Millis;
 }
 
 const ACK = seconds(10);
-/** Offers that came to nothing after which a pool of both kinds assigns. It does not let a task starve either. */
+/** After this many ignored offers a hybrid pool assigns the task. It does so for a starving task, too. */
 const IGNORED_MAX = 2;
 const isIgnored = ({ ignored = 0, starving }: Task): boolean => ignored >= IGNORED_MAX || starving !== undefined;
-/** Tasks that a refusal names. */
+/** How many tasks a refusal names. */
 const NAMED_MAX = 5;
-/** Keys that are known without asking the store. */
+/** How many keys are kept in memory. */
 const KEYS_MAX = 10_000;
 
 export class Desk {
@@ -91,14 +91,14 @@ export class Desk {
     this.#ack = deps.ack ?? ACK;
   }
 
-  /** Sessions whose claim waits to be answered: they need no waking. */
+  /** Sessions whose claim waits for its answer: they need no wake. */
   waiting(): ReadonlySet<WorkerId> {
     const all = new Set<WorkerId>();
     for (const waiting of this.#waiting.values()) for (const { order } of waiting) all.add(order.session);
     return all;
   }
 
-  /** Gives out what there is, or has the caller wait for it. Gives the way to stop waiting, which says whether it still was. */
+  /** Gives a task to the session, or lets the caller wait for one. Gives the function that ends the wait, which says whether it was still waiting. */
   claim(turn: Turn, order: ClaimOrder, tell: Waiter["tell"]): () => boolean {
     const session = this.mustKnow(order.session);
     const { pool } = session.profile;
@@ -118,7 +118,7 @@ export class Desk {
     };
   }
 
-  /** What was assigned to the session and not begun; else it is told when something is. */
+  /** The task that was assigned to the session and not begun; else `tell` is called when one is. */
   assignment(turn: Turn, id: WorkerId, tell: (granted: Granted | undefined) => void): () => boolean {
     const granted = this.#unbegun(this.mustKnow(id));
     if (granted !== undefined) {
@@ -134,11 +134,11 @@ export class Desk {
     };
   }
 
-  /** The session has left: its calls are told that nothing comes, and nothing is given to them in the name of a later one. */
+  /** The session has left: its waiting calls get nothing, so that nothing is given to a later session with the same id. */
   forget(turn: Turn, id: WorkerId): void {
     const tells = [...(this.#assignees.get(id) ?? [])];
     this.#assignees.delete(id);
-    // In any pool: it may have been in another one when it asked.
+    // In every pool: it may have been in another pool when it asked.
     for (const [pool, waiting] of this.#waiting) {
       for (const waiter of waiting) if (waiter.order.session === id && waiting.delete(waiter)) tells.push(waiter.tell);
       if (waiting.size === 0) this.#waiting.delete(pool);
@@ -148,7 +148,7 @@ export class Desk {
     });
   }
 
-  /** Part of every turn: those who wait are given what has become free, and pools that push assign. */
+  /** Part of every turn: waiting claims get what has become free, and pools that push assign. */
   serve(turn: Turn): void {
     for (const [pool, line] of this.#deps.pools.sessionPools()) {
       this.#serveWaiting(turn, pool);
@@ -157,7 +157,7 @@ export class Desk {
     }
   }
 
-  /** Whoever waits is told that nothing comes: the scheduler stops. */
+  /** Every waiting caller gets nothing: the scheduler stops. */
   close(): void {
     for (const waiting of this.#waiting.values()) for (const { tell } of waiting) tell(undefined);
     for (const waiting of this.#assignees.values()) for (const tell of waiting) tell(undefined);
@@ -183,7 +183,7 @@ export class Desk {
       const { order, tell } = waiter;
       const session = this.#deps.world.sessions.get(order.session);
       if (session === undefined) continue;
-      // Somebody who asks a second time, while the first answer was lost on its way.
+      // The session repeats a claim whose answer was lost on the way.
       const granted = this.#known(session, order)?.granted ?? this.#serveOne(turn, line, waiter, session, inVain);
       if (granted === undefined) continue;
       waiting.delete(waiter);
@@ -192,7 +192,7 @@ export class Desk {
     if (waiting.size === 0) this.#waiting.delete(pool);
   }
 
-  /** Who is like somebody who got nothing gets nothing either, and is not looked at. */
+  /** When a session got nothing, sessions that are like it get nothing either, and are not looked at. */
   #serveOne(turn: Turn, line: Dispatcher, waiter: Waiter, session: Session, inVain: Set<string>): Granted | undefined {
     const { order } = waiter;
     if (!mayBeServed(line, session) || line.ready.size === 0) return undefined;
@@ -205,7 +205,7 @@ export class Desk {
     return granted;
   }
 
-  /** The scheduler begins: for every idle session of the pool, what it may have. It has to say that it began. */
+  /** The scheduler assigns a task to every idle session of the pool, as far as there are tasks. The session has to report the start. */
   #assign(turn: Turn, line: Dispatcher, mode: DispatchMode): void {
     const inVain = new Set<string>();
     for (const session of line.roster?.values() ?? []) {
@@ -226,7 +226,7 @@ export class Desk {
     }
   }
 
-  /** Whoever waits for it is told; who asks later finds it, as long as it is not begun. */
+  /** Tells the session's waiting call; a later call finds the assignment as long as it is not begun. */
   #tellAssigned(turn: Turn, granted: Granted, { profile: { id } }: Session): void {
     const waiting = [...(this.#assignees.get(id) ?? [])];
     this.#assignees.get(id)?.clear();
@@ -242,7 +242,7 @@ export class Desk {
       throw new UserError("SELF_CLAIM_DISABLED", `Pool ${pool} assigns its tasks; sessions do not claim them`);
     }
     if (!this.#deps.pools.line(pool).isIdle(id)) {
-      // Where both may begin, it may have been given something that it does not know of yet.
+      // Where both sides may begin a claim, the scheduler may have assigned a task that the session does not know of yet.
       const given = this.#deps.modeOf(pool) === "hybrid" ? this.#unbegun(session) : undefined;
       if (given !== undefined && (order.task ?? given.task) === given.task)
         return this.#named(turn, session, order, given);
@@ -254,14 +254,14 @@ export class Desk {
     return granted;
   }
 
-  /** Whoever asks again under the same name is to get the same, also when that was given before it was asked for. */
+  /** Remembers the key: a repeated claim gets the same grant, also when the grant is an assignment from before the claim. */
   #named(turn: Turn, { profile }: Session, { key }: ClaimOrder, given: Granted): Granted {
     const { run, task, fence } = given;
     if (key !== undefined) this.#remember(turn, keyOf(profile, key), this.#remembrance(run, task, fence));
     return given;
   }
 
-  /** The tasks of the session, as a refusal names them. */
+  /** The tasks that the session holds, as a refusal names them. */
   #heldBy({ profile: { id, pool } }: Session): string {
     const held = [...this.#deps.pools.line(pool).held()].filter(({ worker }) => worker === id);
     const named = held.slice(0, NAMED_MAX).map(({ run, task }) => `${task.spec.id} (run ${run.manifest.id})`);
@@ -269,7 +269,7 @@ export class Desk {
     return `${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
   }
 
-  /** What the session was given and has not begun. */
+  /** The task that was assigned to the session and not begun. */
   #unbegun({ profile: { id, pool } }: Session): Granted | undefined {
     for (const { run, task, worker } of this.#deps.pools.line(pool).held()) {
       if (worker === id && task.status.state === "claimed") return this.#granted(run, task);
@@ -348,7 +348,7 @@ export class Desk {
     return granted;
   }
 
-  /** What the key has led to, if it was used; without a grant when the run is over. */
+  /** The answer that the key got, if it was used; without a grant when the run is over. */
   #known({ profile }: Session, { key, recalled }: ClaimOrder): { readonly granted: Granted | undefined } | undefined {
     const known = key === undefined ? undefined : (this.#keys.get(keyOf(profile, key)) ?? recalled);
     if (known === undefined) return undefined;
@@ -377,13 +377,13 @@ export class Desk {
   }
 }
 
-/** How a key is kept: every session has its own, and another token that comes later under the same id does not know them. */
+/** The key in the store: every session has its own keys, and another token with the same session id later does not know them. */
 export const keyOf = (
   { id, owner }: { readonly id: WorkerId; readonly owner?: string | undefined },
   key: string,
 ): string => `claim/${encodeURIComponent(id)}${owner === undefined ? "" : `@${owner}`}/${key}`;
 
-/** Who waits for a person, does something else, or cannot be trusted is left alone. */
+/** A session that waits for a person, does something else, or is quarantined is left alone. */
 const mayBeServed = (line: Dispatcher, { state, profile: { id } }: Session): boolean =>
   state === "idle" && line.isIdle(id);
 

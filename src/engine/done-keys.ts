@@ -1,10 +1,10 @@
-/** Which idempotency keys are done once a task has succeeded. */
+/** Which idempotency keys are done when a task has succeeded. */
 import { isTaken, type Outcome } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import type { DoneKey } from "../store/store.ts";
 
-/** Nothing where it has no key, or has itself taken what another had done. */
+/** Nothing when the task has no key, or has itself taken another task's result. */
 export function doneKeys(run: Run, { spec }: Task, outcome: Outcome): readonly DoneKey[] {
   if (spec.idempotencyKey === undefined || outcome.kind !== "success" || isTaken(outcome)) return [];
   const { summary, result } = outcome;

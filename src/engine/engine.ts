@@ -1,4 +1,4 @@
-/** The engine as others use it: submit a run or take one up again, wait for it, pause, stop, and pass on what people ask for. */
+/** The engine for its callers: submit a run or take one up again, wait for it, pause, stop, and carry out requests. */
 
 import type { Dispatcher } from "../decide/dispatcher.ts";
 import type { Pools } from "../decide/pools.ts";
@@ -23,7 +23,7 @@ export class Engine {
   readonly #deps: EngineDeps;
   readonly #parts: Parts;
   #lastRun = 0;
-  /** Where callers from outside are received. */
+  /** The interface for callers from outside. */
   readonly reception: Reception;
 
   constructor(deps: EngineDeps) {
@@ -42,22 +42,22 @@ export class Engine {
     return this.#parts.pools.local;
   }
 
-  /** Broken, never kept: when the store can no longer be trusted, nothing more is decided. */
+  /** Rejects, and never resolves: when the store can no longer be trusted, no further turn is taken. */
   get failed(): Promise<never> {
     return this.#parts.turns.failed;
   }
 
-  /** What the engine stands on is gone: nothing more is decided, and all that waits is told why. */
+  /** The engine cannot go on: no further turn is taken, and every waiting caller gets the error. */
   fail(error: unknown): void {
     this.#parts.turns.fail(error);
   }
 
-  /** Where to ask about a task of any pool. */
+  /** The dispatchers of all pools, for questions about a task. */
   get pools(): Pools {
     return this.#parts.pools;
   }
 
-  /** Sessions whose claim waits to be answered. */
+  /** Sessions whose claim waits for its answer. */
   get claiming(): ReadonlySet<WorkerId> {
     return this.#parts.desk.waiting();
   }
@@ -87,7 +87,7 @@ export class Engine {
     return this.#parts.workers.size;
   }
 
-  /** Is told the events of each commit, once they are durable. Returns the way to stop that. */
+  /** The listener gets the events of each commit when they are durable. Returns the function that removes it. */
   listen(listener: (events: readonly Event[]) => void): () => void {
     return this.#parts.turns.listen(listener);
   }
@@ -103,7 +103,7 @@ export class Engine {
     this.#lastRun = (await store.runs("newest"))[0]?.no ?? 0;
   }
 
-  /** Admits a run, whole or not at all. Kept once the run is durable, and with it what its key has led to. `by`: who called for it. */
+  /** Admits a run, whole or not at all. Resolves when the run is durable, with the answer to its key. `by`: the caller. */
   async submit(manifest: RunManifest, specs: readonly TaskSpec[], key?: string, by?: string): Promise<Run> {
     const { pools, rules, keys, turns } = this.#parts;
     const { store, options } = this.#deps;
@@ -134,17 +134,17 @@ export class Engine {
     return run as Run;
   }
 
-  /** As `resume`, for several at once: nothing is given out before it is known what each of them has out already. */
+  /** As `resume`, for several runs together: no task is given out before it is known what each run holds already. */
   resumeAll(nos: readonly RunNo[]): Promise<readonly Run[]> {
     return this.#parts.recovery.takeUp(nos);
   }
 
-  /** Puts the held tasks of a run that nobody goes on with back in its queue. To be called when nothing of them runs any more. */
+  /** Puts the held tasks of an abandoned run back in its queue. To be called when none of them runs any more. */
   shelve(no: RunNo): Promise<void> {
     return this.#parts.recovery.shelve(no);
   }
 
-  /** Kept when nothing of the run can go on by itself: it has finished, or is stalled, or everything was stopped. */
+  /** Resolves when the run cannot go on by itself: it has finished, or is stalled, or everything was stopped. */
   idle(run: Run, until?: AbortSignal): Promise<Run> {
     const { verdicts, rules, turns } = this.#parts;
     const ended = verdicts.awaited(run, until);
@@ -152,17 +152,17 @@ export class Engine {
     return turns.orFail(ended);
   }
 
-  /** Deals with whatever people have asked for since the last time. */
+  /** Carries out the requests of people since the last call. */
   takeRequests(): Promise<void> {
     return this.#parts.requests.take();
   }
 
-  /** Starts nothing more; what runs goes on. */
+  /** Starts no more tasks; running tasks go on. */
   pause(): void {
     this.#parts.rules.shut();
   }
 
-  /** Starts nothing more, and has everything that runs end. It goes back to the queue at no cost. */
+  /** Starts no more tasks, and ends every running attempt. These go back to the queue at no cost. */
   stopAll(grace?: Millis): void {
     this.pause();
     const { workers, stopper, turns } = this.#parts;
@@ -175,7 +175,7 @@ export class Engine {
     });
   }
 
-  /** Kept when no attempt of this process is alive any more. */
+  /** Resolves when no attempt of this process is alive any more. */
   async quiet(): Promise<void> {
     if (this.live === 0) return;
     const done = Promise.withResolvers<void>();
@@ -185,13 +185,13 @@ export class Engine {
     await this.#parts.turns.orFail(done.promise).finally(stopListening);
   }
 
-  /** No more turns. What is alive stays alive. Kept when what earlier turns have decided is written. */
+  /** Takes no more turns. Attempts stay alive. Resolves when the decisions of earlier turns are written. */
   close(): Promise<void> {
     this.#parts.desk.close();
     return this.#parts.turns.close();
   }
 
-  /** Who waits for the end of a run has been told by then. */
+  /** Callers that wait for the end of a run have been told by then. */
   #forget(events: readonly Event[]): void {
     for (const { kind, run } of events) if (kind === "run_finished") this.world.runs.delete(run);
   }

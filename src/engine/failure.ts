@@ -1,7 +1,7 @@
-/** Tells everybody who waits that nothing more will come: the store can no longer be trusted. */
+/** Tells every waiting caller that nothing more will come: the store can no longer be trusted. */
 
 /**
- * Not one promise that everybody races against: it would keep something of every race for as long as it is not kept itself, which in
+ * Not one promise that every call races against: it would keep a reference for every race as long as it is not settled, which in
  * a healthy daemon is for ever.
  */
 export class Failure {
@@ -10,11 +10,11 @@ export class Failure {
   #happened = false;
 
   constructor() {
-    // Whoever waits for something hears of it; nobody has to.
+    // Without this, a failure that no caller waits for would end the process.
     this.#promise.promise.catch(() => {});
   }
 
-  /** Broken, never kept. */
+  /** Rejects, and never resolves. */
   get promise(): Promise<never> {
     return this.#promise.promise;
   }
@@ -26,12 +26,12 @@ export class Failure {
     this.#waiting.clear();
   }
 
-  /** The promise, unless everything fails before it is kept. */
+  /** The promise, unless everything fails before it is settled. */
   orFail<T>(promise: Promise<T>): Promise<T> {
     return this.promiseOf((keep, refuse) => void promise.then(keep, refuse));
   }
 
-  /** A promise that `begin` sees to, unless everything fails before it is kept. */
+  /** A promise that `begin` settles, unless everything fails before. */
   promiseOf<T>(begin: (keep: (value: T) => void, refuse: (error: Error) => void) => void): Promise<T> {
     if (this.#happened) return this.promise;
     return new Promise<T>((resolve, reject) => {

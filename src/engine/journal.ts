@@ -1,4 +1,4 @@
-/** What became true since the last commit: each event is folded into the World at once, and waits here to be written. */
+/** The events since the last commit: each one is folded into the World at once, and waits here to be written. */
 import {
   type Event,
   isFromCall,
@@ -20,14 +20,14 @@ import { type RunRow, toRunRow, toTaskRow } from "../store/rows.ts";
 import type { Batch, DoneKey, Epoch, Remembered, TaskWrite } from "../store/store.ts";
 import { doneKeys } from "./done-keys.ts";
 
-/** These tell nobody anything that could not be found out again, so they wait for the next commit, for a moment. */
+/** These events can be found out again, so no caller needs them at once: they wait for the next commit, for a moment. */
 const LAZY: ReadonlySet<Event["kind"]> = new Set(["started", "lease_renewed", "silent", "waiting"]);
 
 export class Journal {
   readonly #world: World;
   readonly #observe: (change: Change) => void;
   #events: Event[] = [];
-  /** What the last event has moved. */
+  /** The changes of the last event. */
   readonly #changes: Change[] = [];
   #submitted: RunSubmitted[] = [];
   #runs = new Set<RunNo>();
@@ -41,16 +41,16 @@ export class Journal {
   #pauses = new Set<string>();
   #answers: Remembered[] = [];
   #done: DoneKey[] = [];
-  /** Who called, while it is written down what follows from that. */
+  /** The caller, while the events that follow from its call are written down. */
   #by: string | undefined;
 
-  /** `observe` is told every change as it happens, in order. */
+  /** `observe` gets every change as it happens, in order. */
   constructor(world: World, observe: (change: Change) => void) {
     this.#world = world;
     this.#observe = observe;
   }
 
-  /** There is something that must be written before anybody can go on. */
+  /** Whether an event must be written before work can go on. */
   get urgent(): boolean {
     return this.#urgent;
   }
@@ -63,7 +63,7 @@ export class Journal {
     return length + this.#requestsDone.length + this.#answers.length === 0;
   }
 
-  /** What `change` writes down says that it follows from a call by `by`. */
+  /** The events that `change` adds name `by` as the caller. */
   following<T>(by: string | undefined, change: () => T): T {
     const before = this.#by;
     this.#by = by;
@@ -94,7 +94,7 @@ export class Journal {
     this.#add({ ...this.#attributed(news), seq, at, run: run.no, task: task.no, version, attempt });
   }
 
-  /** What concerns the scheduler as a whole, or what a person put on hold. */
+  /** Events of the scheduler as a whole, and pauses. */
   ofSystem(news: SystemNews, at: Instant): void {
     const run = "scope" in news && "run" in news.scope ? news.scope.run : NO_RUN;
     if ("scope" in news) this.#pauses.add(scopeKey(news.scope));
@@ -103,7 +103,7 @@ export class Journal {
     this.#add({ ...this.#attributed(news), seq: this.#world.seq + 1, at, run });
   }
 
-  /** The key's answer, for whoever asks again. */
+  /** Keeps the answer to a key, for a repeated call. */
   remember(answer: Remembered): void {
     this.#answers.push(answer);
     this.#urgent = true;
@@ -121,7 +121,7 @@ export class Journal {
   /** Everything since the last call, as one batch. */
   take(epoch: Epoch): Batch {
     const tasks: TaskWrite[] = [];
-    // Not by pairs, which would be as many lists again.
+    // Not by pairs: these would be as many lists again.
     this.#tasks.forEach(({ run, replaces }, task) => {
       tasks.push({ row: toTaskRow(run, task), replaces });
     });
@@ -142,7 +142,7 @@ export class Journal {
     [this.#events, this.#submitted, this.#requestsDone, this.#answers, this.#done] = [[], [], [], [], []];
     this.#lessons = [];
     this.#urgent = false;
-    // New ones, and not emptied: of one that is emptied again and again the platform keeps all that was ever in it, until it looks through everything.
+    // New sets, not emptied ones: of a set that is emptied again and again the platform keeps all old entries until a full collection.
     this.#runs = new Set();
     this.#tasks = new Map();
     this.#edited = new Map();
@@ -151,7 +151,7 @@ export class Journal {
     return batch;
   }
 
-  /** A new run is written as it begins; only what has become of it since needs more. */
+  /** A new run is written as it begins; only runs that have changed since need a row. */
   #changedRuns(): readonly RunRow[] {
     const rows: RunRow[] = [];
     const fresh = new Set(this.#submitted.map(({ run }) => run));

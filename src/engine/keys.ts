@@ -1,6 +1,6 @@
 /**
- * Tasks with an idempotency key: what one of them has done is not done again, whichever run asks for it. The others take its result as soon
- * as they are ready. What is done is in the store; here is what concerns the runs that are known, those included that are being submitted.
+ * Tasks with an idempotency key: work that one of them has done is not done again, in whatever run. The others take its result as soon
+ * as they are ready. The store has the keys that are done; here are the keys of the runs in memory, and of runs that are being submitted.
  */
 import { takenFrom } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
@@ -13,30 +13,30 @@ import type { Turn } from "./turn.ts";
 
 export interface KeysDeps {
   readonly store: Pick<Store, "doneWith">;
-  /** Kept when everything that was decided so far is durable. */
+  /** Resolves when everything that was decided so far is durable. */
   readonly written: () => Promise<void>;
 }
 
 export class Keys {
   readonly #deps: KeysDeps;
-  /** In how many runs there are tasks with the key. */
+  /** How many runs have tasks with the key. */
   readonly #named = new Map<string, number>();
   readonly #done = new Map<string, DoneKey>();
   /** Tasks with the key that are ready. */
   readonly #ready = new Map<string, Map<Task, Run>>();
-  /** Done, and there may be a task that is ready to take what came of it. */
+  /** Keys that are done, and for which a task may be ready to take the result. */
   readonly #due = new Set<string>();
 
   constructor(deps: KeysDeps) {
     this.#deps = deps;
   }
 
-  /** Asks the store what is done of a plan that is about to be taken up. From here on, what is done meanwhile is remembered. */
+  /** Asks the store which keys of a plan are done, before the plan is taken up. From here on, keys that get done are remembered. */
   async recall(specs: readonly TaskSpec[]): Promise<void> {
     const keys = keysOf(specs);
     if (keys.length === 0) return;
     for (const key of keys) this.#named.set(key, (this.#named.get(key) ?? 0) + 1);
-    // What has succeeded before this is in the store then, and nowhere else.
+    // Successes from before this are in the store then, and nowhere else.
     await this.#deps.written();
     for (const done of await this.#deps.store.doneWith(keys)) this.#learn(done);
   }
@@ -50,7 +50,7 @@ export class Keys {
     }
   }
 
-  /** Takes up a run that was begun before. */
+  /** Takes up a run of an earlier scheduler. */
   admit(run: Run): void {
     for (const task of run.tasks) this.#place(run, task);
   }
@@ -58,12 +58,12 @@ export class Keys {
   observe({ run, task, from, to, cause }: Change): void {
     if (task.spec.idempotencyKey === undefined) return;
     if (from.state === "ready" || to.state === "ready") this.#place(run, task);
-    // It may have moved because another one has succeeded; what an earlier run has done is in the store already.
+    // It may have succeeded by taking another task's result; a key that an earlier run has done is in the store already.
     if (to.state !== "succeeded" || cause.kind !== "succeeded") return;
     for (const done of doneKeys(run, task, to.outcome)) this.#learn(done);
   }
 
-  /** Gives what is done to the tasks that are ready for it. What that makes ready is looked at as well. */
+  /** Gives the results of done keys to the tasks that are ready for them. Tasks that become ready by that are included. */
   settle({ now, journal }: Turn): void {
     for (const key of this.#due) {
       this.#due.delete(key);

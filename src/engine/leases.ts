@@ -1,6 +1,6 @@
 /**
- * The one door for work. Every lease is granted, begun, renewed and settled here, whether a local worker holds it or a session, and each of
- * these is one event. Who may say so is checked before: `local-workers.ts` by the fence, `session-reports.ts` by fence and token.
+ * The one place for leases. Every lease is granted, begun, renewed and settled here, whether a local worker or a session holds it, and each of
+ * these is one event. The right to report is checked before: `local-workers.ts` by the fence, `session-reports.ts` by fence and token.
  */
 import type { Assignment } from "../decide/dispatcher.ts";
 import { isPoison, jitterOf, rule, ruleOnLoss, ruleOnRelease } from "../decide/rule.ts";
@@ -14,14 +14,14 @@ import type { World } from "../domain/world.ts";
 import type { Signs } from "./signs.ts";
 import type { Turn } from "./turn.ts";
 
-/** On what terms a task is given out. */
+/** The terms on which a task is given out. */
 export interface Terms {
   readonly deadline: Instant;
-  /** None for a local worker: nobody reports on its lease from outside. */
+  /** Absent for a local worker: only the scheduler reports on its lease. */
   readonly tokenHash?: string;
-  /** The caller's own name for the claim. */
+  /** The caller's key for the claim. */
   readonly key?: string;
-  /** Who called for it. */
+  /** The caller. */
   readonly by?: string;
 }
 
@@ -31,7 +31,7 @@ export interface LeasesDeps {
   /** The deadline has moved. */
   readonly watch: (run: Run, task: Task) => void;
   readonly ttl: Millis;
-  /** The work of a task that is to be verified is done. */
+  /** The work of a task with an acceptance command is done. */
   readonly verify: (turn: Turn, run: Run, task: Task, work: Success) => void;
 }
 
@@ -53,7 +53,7 @@ export class Leases {
     return isWorking(status) && status.lease.fence === fence && !isExpired(status.lease, now);
   }
 
-  /** The holder has begun. */
+  /** The holder has started the work. */
   begin({ now, journal }: Turn, run: Run, task: Task, process?: ProcessIdentity): void {
     const { status } = task;
     const begins = status.state === "claimed" || (status.state === "verifying" && status.begun !== true);
@@ -68,7 +68,7 @@ export class Leases {
     this.moveDeadline(turn, run, task, deadline);
   }
 
-  /** Moves the deadline to where it belongs, back too: a clock may have been set back since it was written. */
+  /** Sets the deadline, also to an earlier moment: a clock may have been set back since it was written. */
   moveDeadline({ now, journal }: Turn, run: Run, task: Task, deadline: Instant): void {
     journal.ofTask(run, task, { kind: "lease_renewed", deadline }, now);
     this.#deps.watch(run, task);
@@ -79,12 +79,12 @@ export class Leases {
     return this.#deps.world.sessions.get(lease.worker)?.profile.ttl ?? this.#deps.ttl;
   }
 
-  /** The holder says how it goes. */
+  /** The holder reports its progress. */
   note({ now, journal }: Turn, run: Run, task: Task, note: string): void {
     journal.ofTask(run, task, { kind: "noted", note }, now);
   }
 
-  /** The holder is done with it, for better or worse. What ended well is verified first, where the task asks for that. */
+  /** The holder has finished, well or badly. Work that ended well is verified first, where the task asks for that. */
   settle(turn: Turn, run: Run, task: Task, outcome: Outcome, notBefore = turn.now): void {
     const { status, spec } = task;
     const mayBeDone = outcome.kind === "success" && isWorking(status) && cancellerOf(status) === undefined;
@@ -102,7 +102,7 @@ export class Leases {
     this.#end(turn, run, task, isEarly ? { ...news, notBefore } : news);
   }
 
-  /** The holder is gone, and nothing is known of how it ended. Not the task's fault, unless it happens again and again. */
+  /** The holder is gone, and its outcome is unknown. That is not the task's fault, unless it happens again and again. */
   lose(turn: Turn, run: Run, task: Task, notBefore: Instant, why?: string): void {
     const { status } = task;
     if (!isHeld(status)) return;
@@ -115,12 +115,12 @@ export class Leases {
     if (isHeld(task.status)) this.#end(turn, run, task, ruleOnRelease(task, why));
   }
 
-  /** A report under a claim that is over: it changes nothing, and leaves a trace. */
+  /** A report under a claim that is over: it changes nothing, and the ledger records it. */
   refuse({ now, journal }: Turn, run: Run, task: Task, fence: number, reported: string): void {
     journal.ofTask(run, task, { kind: "late_report_refused", fence, reported }, now);
   }
 
-  /** Every end of a lease. */
+  /** The end of a lease, for whatever reason. */
   #end({ now, journal }: Turn, run: Run, task: Task, news: TaskNews): void {
     journal.ofTask(run, task, news, now);
     if (isPoison(task)) journal.ofTask(run, task, { kind: "parked", reason: "poison" }, now);

@@ -1,4 +1,4 @@
-/** What a local worker reports: the same as a session can, by the same way into the ledger. */
+/** The reports of a local worker: the same as those of a session, by the same way into the ledger. */
 import { expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { openRig, type Rig } from "../../test/rig/rig.ts";

@@ -1,6 +1,6 @@
 /**
- * The workers of this machine: sessions inside the scheduler, each of which has its work done by an executor. They get tasks by the same
- * grant as all sessions, and report under the same fence; since they live as long as this process, they need no token and no long poll.
+ * The workers of this machine: sessions inside the scheduler, whose work an executor does. They get tasks by the same grant as all sessions,
+ * and report under the same fence. Since they live as long as this process, they need no token and no long poll.
  */
 import type { Outcome } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
@@ -11,9 +11,9 @@ import type { Leases } from "./leases.ts";
 import type { Signs } from "./signs.ts";
 import type { Input, Turn } from "./turn.ts";
 
-/** Who is told of acceptance commands. */
+/** Hears of acceptance commands. */
 export interface Acceptance {
-  /** One that an earlier scheduler began goes on. */
+  /** A command that an earlier scheduler began goes on. */
   adopted(live: LiveAttempt): void;
   ended(turn: Turn, live: LiveAttempt, status: Verifying, outcome: Outcome): void;
 }
@@ -24,37 +24,37 @@ export interface LocalWorkersDeps {
   readonly attemptOf: (run: Run, task: Task) => Attempt;
   readonly leases: Leases;
   readonly signs: Signs;
-  /** Has the next turn do something. */
+  /** Hands an input to the next turn. */
   readonly take: (input: Input) => void;
-  /** An acceptance command goes on, or has ended. */
+  /** The part that hears of acceptance commands. */
   readonly verifier: () => Acceptance;
 }
 
 export class LocalWorkers {
   readonly #deps: LocalWorkersDeps;
-  /** Until a turn has seen how they ended. */
+  /** Each stays here until a turn has seen how it ended. */
   readonly #live = new Map<Task, LiveAttempt>();
 
   constructor(deps: LocalWorkersDeps) {
     this.#deps = deps;
   }
 
-  /** How many attempts are alive, or have ended without a turn having dealt with that. */
+  /** How many attempts are alive, or have ended unseen by a turn. */
   get size(): number {
     return this.#live.size;
   }
 
-  /** Whether the task's attempt is one of this process, whose end no turn has seen. */
+  /** Whether the task's attempt belongs to this process, and no turn has seen its end. */
   has(task: Task): boolean {
     return this.#live.has(task);
   }
 
-  /** Every attempt that is alive and still its task's current one. */
+  /** Every live attempt that is still the current one of its task. */
   *current(): Iterable<LiveAttempt> {
     for (const live of this.#live.values()) if (!live.hasEnded && live.fence === live.task.attempt) yield live;
   }
 
-  /** A worker was given the task. Its attempt begins with `start`, once that is durable. */
+  /** The worker was given the task. Its attempt begins with `start`, once the claim is durable. */
   enter(run: Run, task: Task): LiveAttempt {
     const { attemptOf, take } = this.#deps;
     const hear = (live: LiveAttempt, report: Report): void => take((turn) => this.#hear(turn, live, report));
@@ -64,7 +64,7 @@ export class LocalWorkers {
     return live;
   }
 
-  /** Takes over what an earlier scheduler started. False when nothing of it is left. */
+  /** Takes over an attempt that an earlier scheduler started. False when nothing of it is left. */
   async adopt(run: Run, task: Task, process: ProcessIdentity | undefined): Promise<boolean> {
     const live = this.enter(run, task);
     live.progressed();
@@ -82,7 +82,7 @@ export class LocalWorkers {
     else if (live.task.status.state === "verifying") live.end(stoppedBefore(reason));
   }
 
-  /** Renews the leases of what is alive here: a worker in this process lives as long as the process. */
+  /** Renews the leases of the attempts that are alive here: a worker in this process lives as long as the process. */
   renew(turn: Turn, ttl: Millis): void {
     const deadline = later(turn.now, ttl);
     for (const live of this.current()) {
@@ -91,7 +91,7 @@ export class LocalWorkers {
     }
   }
 
-  /** A report counts only under the fence of the current claim; any other is refused, and leaves a trace. */
+  /** A report counts only under the fence of the current claim; any other is refused and recorded. */
   #hear(turn: Turn, live: LiveAttempt, report: Report): void {
     const { leases, verifier } = this.#deps;
     const { run, task, fence } = live;
@@ -109,14 +109,14 @@ export class LocalWorkers {
     else leases.settle(turn, run, task, report.outcome);
   }
 
-  /** The claim is durable. Where another has taken its place meanwhile, the attempt is not begun any more. */
+  /** The claim is durable. If another claim has replaced it meanwhile, the attempt does not begin. */
   readonly #begin = (live: LiveAttempt): Handle | undefined => {
     if (this.#live.get(live.task) !== live) return undefined;
     live.progressed();
     return this.#deps.executor.start(live.attempt, live);
   };
 
-  /** What it said last goes into the ledger, as a session's note does: with each renewal, and before its end. */
+  /** The last progress note of the attempt goes into the ledger, as a session's note does: with each renewal, and before its end. */
   #note(turn: Turn, live: LiveAttempt): void {
     const note = live.takeSaying();
     if (note !== undefined) this.#deps.leases.note(turn, live.run, live.task, note);
@@ -128,12 +128,12 @@ export class LocalWorkers {
   }
 }
 
-/** What an attempt has to say, for the next turn to deal with. */
+/** A report of an attempt, for the next turn. */
 type Report =
   | { readonly kind: "started"; readonly process: ProcessIdentity | undefined }
   | { readonly kind: "ended"; readonly outcome: Outcome };
 
-/** How an attempt ends that was stopped before it had begun. */
+/** The outcome of an attempt that was stopped before it had begun. */
 const stoppedBefore = (reason: StopReason): Outcome => {
   const durationMs = millis(0);
   return reason.kind === "timeout"
@@ -158,7 +158,7 @@ export class LiveAttempt implements Watch {
   readonly progressed: () => void;
   readonly #begin: LiveParts["begin"];
   readonly #hear: LiveParts["hear"];
-  /** None before it is begun. */
+  /** Absent before the attempt begins. */
   handle: Handle | undefined;
   hasEnded = false;
   #saying: string | undefined;
@@ -173,7 +173,7 @@ export class LiveAttempt implements Watch {
     this.#hear = hear;
   }
 
-  /** Its claim is durable. It may have been stopped since. */
+  /** The claim is durable. The attempt may have been stopped since. */
   start(): void {
     if (this.hasEnded) return;
     const handle = this.#begin(this);
@@ -195,7 +195,7 @@ export class LiveAttempt implements Watch {
     this.progressed();
   }
 
-  /** What it said last, if the ledger does not have that yet. */
+  /** The last note, if the ledger does not have it yet. */
   takeSaying(): string | undefined {
     const text = this.#saying;
     this.#saying = undefined;

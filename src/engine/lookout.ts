@@ -1,4 +1,4 @@
-/** Looks after what is out: leases that run out, time-outs, and silence. A session is told what a process of ours would be made to do. */
+/** Watches held tasks: leases that expire, time-outs, and silence. A session is told what would be done to a process of this machine. */
 import type { Pools } from "../decide/pools.ts";
 import { afterLoss } from "../decide/rule.ts";
 import { overdue } from "../decide/timeouts.ts";
@@ -25,7 +25,7 @@ export interface LookoutDeps {
   readonly stopper: Stopper;
   readonly roll: Roll;
   readonly modeOf: (pool: string) => DispatchMode;
-  /** By how much time-outs are longer now. */
+  /** The factor by which time-outs are longer now. */
   readonly patience: () => number;
   readonly stuckAfter: Millis | undefined;
 }
@@ -37,7 +37,7 @@ export class Lookout {
     this.#deps = deps;
   }
 
-  /** The time of a held task has come for something. */
+  /** A deadline of a held task has come. */
   look(turn: Turn, run: Run, task: Task): void {
     const { signs, stopper, patience, stuckAfter } = this.#deps;
     const found = overdue(task, signs.of(task), turn.now, patience(), stuckAfter);
@@ -54,7 +54,7 @@ export class Lookout {
     }
   }
 
-  /** A lease that nobody renewed. A session that was assigned the task and never began it has lost nothing. */
+  /** A lease that was not renewed. A session that was assigned the task and never began it has lost nothing. */
   expire(turn: Turn, run: Run, task: Task, why?: string): void {
     const { world, leases, roll } = this.#deps;
     const { status } = task;
@@ -69,12 +69,12 @@ export class Lookout {
     if (isSession) roll.lost(turn, worker);
   }
 
-  /** Deals with leases that have run out by now, at most so many (0: all), and names the tasks. */
+  /** Deals with expired leases, at most `limit` of them (0: all), and names the tasks. */
   sweep(turn: Turn, limit: number, why: string): readonly string[] {
     const swept: string[] = [];
     for (const { run, task } of [...this.#deps.pools.held()]) {
       if (limit > 0 && swept.length === limit) break;
-      // What runs in this process lives, however late this turn is: its lease is renewed before anything else is looked at.
+      // An attempt in this process lives, however late this turn is: its lease is renewed before anything else.
       if (this.#deps.workers.has(task)) continue;
       if (!isHeld(task.status) || !isExpired(task.status.lease, turn.now)) continue;
       this.expire(turn, run, task, why);
@@ -84,8 +84,8 @@ export class Lookout {
   }
 
   /**
-   * The machine slept, or no scheduler was there: whoever holds something from outside had no way to say so, and has one whole span
-   * to. What was only assigned goes back instead, which costs nothing.
+   * The machine slept, or no scheduler was running: sessions had no way to give a sign of life, so each has one whole span again.
+   * A task that was only assigned goes back instead, which costs nothing.
    */
   forgive(turn: Turn): void {
     const { pools, workers, leases, signs, roll } = this.#deps;
@@ -94,7 +94,7 @@ export class Lookout {
       const { status } = task;
       if (!isHeld(status) || workers.has(task) || isLocal(status.lease)) continue;
       const deadline = later(turn.now, leases.ttlOf(status));
-      // One that lies further ahead than that was set by a clock that has been set back since.
+      // A deadline further ahead than that was set by a clock that has been set back since.
       if (this.#isAssigned(task) && status.lease.deadline <= deadline) continue;
       // Its silence is measured from here on, too.
       signs.progressed(task, turn.now);
@@ -102,7 +102,7 @@ export class Lookout {
     }
   }
 
-  /** Given out by the scheduler, and not begun. */
+  /** The scheduler assigned it, and it is not begun. */
   #isAssigned({ spec, status }: Task): boolean {
     if (status.state !== "claimed") return false;
     return this.#deps.modeOf(poolOf(spec)) !== "pull";

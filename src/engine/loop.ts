@@ -1,15 +1,15 @@
-/** When the next turn is taken: as soon as something has come in, or when the next thing is due. Never two at a time. */
+/** When the next turn is taken: as soon as an input has come, or when the next deadline is due. Never two at a time. */
 import type { Instant } from "../domain/time.ts";
 import type { Clock, Timer } from "../effects/clock.ts";
 
 export interface LoopDeps {
   readonly clock: Clock;
   readonly turn: (now: Instant) => void;
-  /** Whether something has come in that no turn has seen. */
+  /** Whether there is an input that no turn has seen. */
   readonly pending: () => boolean;
-  /** The next moment at which something is due, if any is. */
+  /** The next moment at which something is due, if any. */
   readonly nextWake: (now: Instant) => Instant | undefined;
-  /** A turn went wrong. No other is taken. */
+  /** A turn has failed. No other is taken. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -24,7 +24,7 @@ export class Loop {
     this.#deps = deps;
   }
 
-  /** Something has come in. */
+  /** An input has come. */
   schedule(): void {
     if (this.#scheduled || this.#turning || this.#closed) return;
     this.#scheduled = true;

@@ -1,4 +1,4 @@
-/** What the engine is given: who does what it cannot do itself, and how it is to decide. */
+/** What the engine is given: the parts that act for it, and the settings for its decisions. */
 import type { DispatcherOptions } from "../decide/dispatcher.ts";
 import type { Policy } from "../decide/look-ahead.ts";
 import type { PressureLimits } from "../decide/pressure.ts";
@@ -23,7 +23,7 @@ export interface EngineDeps {
 }
 
 export interface EngineOptions extends DispatcherOptions {
-  /** Whether runs that have ended are kept in memory. A daemon that lives for long does not. */
+  /** Whether runs that have ended are dropped from memory. A daemon does that, since it lives for long. */
   readonly forgets?: boolean;
   /** The ledger says when each worker of this machine was given its first task. */
   readonly tellsWorkers?: boolean;
@@ -31,22 +31,22 @@ export interface EngineOptions extends DispatcherOptions {
   readonly grace?: Millis;
   readonly leaseTtl?: Millis;
   readonly heartbeat?: Millis;
-  /** How long the holder of a pool's task may say nothing. */
+  /** How long the holder of a pool's task may be silent. */
   readonly stuckAfter?: Millis;
-  /** How full the queue may be before less is done at once. Never too full when absent. */
+  /** How full the queue may be before fewer tasks run at once. Without it the queue is never too full. */
   readonly pressure?: PressureLimits;
-  /** How the order within a run is found; `auto` when absent. */
+  /** How the order within a run is found; `auto` by default. */
   readonly policy?: Policy;
-  /** Who begins a claim in each pool of sessions; the sessions do when a pool is not named. */
+  /** Who begins a claim in each pool of sessions; by default the sessions. */
   readonly modes?: Readonly<Record<string, DispatchMode>>;
-  /** How many tasks one turn gives out, and one batch for the store holds, where there are more. */
+  /** How many tasks one turn gives out, and one batch for the store holds, at most. */
   readonly batchMax?: number;
-  /** How long an assignment waits to be begun. */
+  /** How long an assigned task waits for its start. */
   readonly ack?: Millis;
 }
 
 /**
- * How much a turn gives out at most, and how much waits at most for the store: half of what can be out, so that one half is decided
- * while the other is being written. With less, a transaction costs more than what is in it; with more, other callers wait for the turn.
+ * How much a turn gives out at most, and how much waits at most for the store: half of what can be held, so that one half is decided
+ * while the other is being written. With less, a transaction costs more than its content; with more, other callers wait for the turn.
  */
 export const batchFor = (workers: number): number => Math.min(Math.max(Math.ceil(workers / 2), 128), 256);

@@ -1,4 +1,4 @@
-/** What a turn leads to, kept back until it is durable: what is done, what callers are answered, and what listeners are told. */
+/** The effects of a turn, kept back until the turn is durable: actions, answers to callers, and events for listeners. */
 import type { Event } from "../domain/event.ts";
 
 type Act = () => void;
@@ -26,7 +26,7 @@ export class Outbox {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Takes what there is so far, to be called once its turn is durable. Work goes out before any caller is told of it. */
+  /** Takes the effects so far, to be run when their turn is durable. Actions come before answers. */
   seal(): (events: readonly Event[] | undefined) => void {
     const [acts, answers] = [this.#acts, this.#answers];
     [this.#acts, this.#answers] = [[], []];

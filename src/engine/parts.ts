@@ -1,4 +1,4 @@
-/** Puts the engine together: what each part is given, and nothing more. */
+/** Puts the engine together: gives each part what it needs, and nothing more. */
 import { LookAhead } from "../decide/look-ahead.ts";
 import { Pools } from "../decide/pools.ts";
 import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";

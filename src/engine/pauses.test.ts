@@ -101,7 +101,7 @@ describe.each(["scheduler", "pool", "run", "task"] as const)("a pause of the %s"
 });
 
 describe("a pause", () => {
-  test("of the pool `local` keeps this machine's own workers idle, and nobody else", async () => {
+  test("of the pool `local` keeps this machine's own workers idle, and no session", async () => {
     const rig = await openRig();
     await hold(rig, { of: "pool", pool: "local" });
     const run = await rig.submit([task("here"), agentTask("there")]);
@@ -169,7 +169,7 @@ describe("a pause", () => {
     await claimed(rig, "s1");
   });
 
-  test("holds what is submitted later, and a pool that nobody has spoken of yet", async () => {
+  test("holds what is submitted later, and a pool that was never named before", async () => {
     const rig = await openRig();
     await hold(rig, { of: "pool", pool: "later" });
     await rig.submit([agentTask("a", { pool: "later" })]);

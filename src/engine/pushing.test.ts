@@ -57,7 +57,7 @@ describe("a pool that pushes", () => {
     expect(statesOf(run)).toEqual({ a: "ready" });
   });
 
-  test("takes back what is not begun within 10 seconds, at no cost, and gives it to somebody else", async () => {
+  test("takes back what is not begun within 10 seconds, at no cost, and gives it to another session", async () => {
     const rig = await open();
     await join(rig, "s1");
     const run = await rig.submit([agentTask("a")]);
@@ -98,7 +98,7 @@ describe("a pool that pushes", () => {
     expect(statesOf(run)).toEqual({ a: "succeeded" });
   });
 
-  test("assigns nothing to who is busy, waits for a person, or cannot do it, and wakes nobody", async () => {
+  test("assigns nothing to a session that is busy, waits for a person, or cannot do it, and wakes no session", async () => {
     const rig = await open();
     for (const id of ["busy", "prompting"] as const) {
       await join(rig, id);
@@ -163,7 +163,7 @@ describe("a pool of both kinds", () => {
     expect((await claimed(rig, "s1")).task.spec.id).toBe("a");
   });
 
-  test("wakes also those who wait for an assignment, and those who once did", async () => {
+  test("wakes also sessions that wait for an assignment, and sessions that once did", async () => {
     const rig = await open();
     const bell = new Bell();
     const cycle = cycleOf(rig, bell);

@@ -22,7 +22,7 @@ import { replayAll } from "../store/replay.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Word } from "./session-reports.ts";
 
-/** Claims and completes until nothing comes any more; some ask at once, others wait. */
+/** Claims and completes until nothing comes any more; some sessions ask at once, others wait. */
 async function works(rig: Rig, session: string, at: number, done: string[]): Promise<void> {
   const { reception } = rig.engine;
   for (let turn = at; ; turn++) {
@@ -83,7 +83,7 @@ test("of all that could end a lease at the same moment one does, whatever comes 
       expect(ends).toEqual([
         isCancelled ? "cancelled" : isLate ? "expired" : AFTER[said[0]?.kind as keyof typeof AFTER],
       ]);
-      // The same word again is the same word; any other was refused, and left its trace.
+      // The same report again is one report; any other was refused and recorded.
       const others = said.filter(({ kind }) => isLate || kind !== said[0]?.kind).length;
       expect(kinds.filter((kind) => kind === "late_report_refused").length).toBe(others);
     }),
@@ -104,7 +104,7 @@ test("whichever commit a scheduler dies in, the same key gives one grant in the 
           known === undefined ? await rig.submit([agentTask("a"), agentTask("b")]) : await rig.resume(known.no);
         await join(rig, "s1");
         const granted = await claimed(rig, "s1", key);
-        // It may have been done in the life before.
+        // The task may have been done under the scheduler before.
         const beat = await refusal(rig.promised(rig.engine.reception.report(proofOf(granted), { kind: "heartbeat" })));
         if (beat !== "LEASE_LOST") expect(beat).toBe("not refused");
         await rig.promised(rig.engine.reception.report(proofOf(granted), DONE));
@@ -123,7 +123,7 @@ test("whichever commit a scheduler dies in, the same key gives one grant in the 
 });
 
 describe("the work for one claim", () => {
-  /** How often a session was asked whether a task is its own, for one claim among so many. */
+  /** How often the check whether a session may take a task ran, for one claim among so many. */
   async function asked(sessions: number, tasks: number): Promise<{ claim: number; serve: number }> {
     let count = 0;
     const counting = (own: readonly string[]): readonly string[] =>
@@ -147,7 +147,7 @@ describe("the work for one claim", () => {
     );
     for (let at = 0; at < sessions; at++) void rig.engine.reception.claim({ session: `s${at}`, wait: seconds(3_600) });
     await join(rig, "able", { capabilities: counting(["gpu"]), slots: 2 });
-    // Nobody could do it before: that this is over is found out once.
+    // No session could do it before: that this has changed is found out once.
     expect(await claim(rig, "able")).toBeDefined();
     count = 0;
     expect(await claim(rig, "able")).toBeDefined();

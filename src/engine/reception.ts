@@ -1,4 +1,4 @@
-/** Where callers from outside are received: sessions that join, claim and report, and people who put things on hold. */
+/** The engine's interface for callers from outside: sessions that join, claim and report, and people who pause things. */
 import { type Authority, mayActFor, mustActFor, OWNER } from "../domain/authority.ts";
 import { UserError } from "../domain/errors.ts";
 import { type RunId, type TaskId, type WorkerId, workerId } from "../domain/ids.ts";
@@ -18,7 +18,7 @@ import type { Heard, Word } from "./session-reports.ts";
 import { ownerOf } from "./tokens.ts";
 import type { Turn } from "./turn.ts";
 
-/** What is asked for, as callers name it. */
+/** A claim, as callers name it. */
 export interface Wanted {
   readonly session: string;
   readonly run?: RunId;
@@ -43,9 +43,9 @@ export interface Holding {
   readonly worker: WorkerId;
 }
 
-/** A caller from outside. */
+/** A caller from outside, and its authority. */
 export interface Visitor {
-  /** As the ledger says it; nothing where the scheduler's own program calls. */
+  /** The caller's name in the ledger; absent where the scheduler's own program calls. */
   readonly by?: string;
   readonly authority: Authority;
 }
@@ -54,14 +54,14 @@ export interface ReceptionDeps
   extends Pick<Parts, "world" | "pools" | "roll" | "desk" | "reports" | "tokens" | "rules" | "turns"> {
   readonly store: Pick<Store, "recall" | "runs" | "load">;
   readonly clock: Clock;
-  /** A run that could not go on can. */
+  /** A stalled run can go on. */
   readonly reopen: (turn: Turn, run: Run) => void;
 }
 
 export class Reception {
   readonly #deps: ReceptionDeps;
   readonly #visitor: Visitor;
-  /** One after the other: what was recorded is read anew for each report that comes too late. */
+  /** One after the other: each late report reads the record again. */
   readonly #late: { reports: Promise<unknown> };
 
   constructor(
@@ -74,7 +74,7 @@ export class Reception {
     this.#late = late;
   }
 
-  /** The same reception for this caller, who acts on an authority of its own. */
+  /** The same interface for this caller, with its own authority. */
   as(visitor: Visitor): Reception {
     return new Reception(this.#deps, visitor, this.#late);
   }
@@ -95,7 +95,7 @@ export class Reception {
     });
   }
 
-  /** Who listens is there, until what is given here is called. */
+  /** The session counts as present until the function that this gives is called. */
   attend(session: string): () => void {
     return this.#deps.roll.enter(this.#own(session).profile.id, this.#deps.clock.now());
   }
@@ -104,7 +104,7 @@ export class Reception {
     return this.#deps.roll.seenAt(session);
   }
 
-  /** The next task for the session, or the one that is named. Nothing when none comes within the wait. */
+  /** The next task for the session, or the task it names. Nothing when none comes within the wait. */
   async claim(wanted: Wanted): Promise<Granted | undefined> {
     const session = workerId(wanted.session);
     const { key, wait, run: runName, task: taskName } = wanted;
@@ -113,7 +113,7 @@ export class Reception {
     const run = runName === undefined ? undefined : this.#mustRun(runName);
     const task = taskName === undefined ? undefined : mustTask(run, taskName);
     return this.#waitFor(wanted, (turn, tell) => {
-      // Whoever comes for work is there, and does nothing else.
+      // A session that claims is present, and does nothing else.
       this.#deps.roll.beat(turn, session, "idle");
       const until = wait === 0 ? instant(0) : later(turn.now, wait);
       const order = {
@@ -130,7 +130,7 @@ export class Reception {
     });
   }
 
-  /** What the scheduler has assigned to the session. */
+  /** The task that the scheduler has assigned to the session. */
   assignment(wanted: Pick<Wanted, "session" | "wait" | "signal">): Promise<Granted | undefined> {
     const session = workerId(wanted.session);
     return this.#waitFor(wanted, (turn, tell) => {
@@ -139,31 +139,31 @@ export class Reception {
     });
   }
 
-  /** A holder says something about what it holds. Its token is of no use to a caller that it was not given to. */
+  /** A report of a holder. The token of a lease is of no use to a caller that it was not given to. */
   async report(claimed: Claimed, word: Word): Promise<Heard> {
     if (!mayActFor(ownerOf(claimed.token), this.#visitor.authority)) throw wrongToken(claimed);
     const run = this.#deps.world.findRun(claimed.run);
     return run === undefined ? this.#reportLate(claimed, word) : this.#hear(run, claimed, word);
   }
 
-  /** What a submit under this key has led to. */
+  /** The answer that a submit under this key got. */
   recall(key: string): Promise<Remembrance | undefined> {
     return this.#deps.store.recall(key);
   }
 
-  /** Nothing new is given out there; what runs goes on. */
+  /** Nothing new is started in this scope; running tasks go on. */
   hold(scope: PauseScope, asked: Asked): Promise<void> {
     return this.#change({ kind: "paused", scope, asked });
   }
 
-  /** False when it was not on hold. */
+  /** False when the scope was not on hold. */
   async letGo(scope: PauseScope, asked: Asked): Promise<boolean> {
     if (!this.#deps.world.pauses.has(scopeKey(scope))) return false;
     await this.#change({ kind: "resumed", scope, asked });
     return true;
   }
 
-  /** Puts it on hold, and waits until nothing of it is out. Gives what still is. */
+  /** Pauses the scope, and waits until none of its tasks is held. Gives the tasks that still are. */
   async drain(scope: PauseScope, asked: Asked, wait: Millis, signal?: AbortSignal): Promise<readonly Holding[]> {
     await this.hold(scope, asked);
     const { pools, world } = this.#deps;
@@ -179,7 +179,7 @@ export class Reception {
     return remaining;
   }
 
-  /** Changes what is to be done, while nobody does it. */
+  /** Edits the task, while no worker holds it. */
   edit(run: Run, task: Task, changes: Partial<TaskSpec>, asked: Asked): Promise<void> {
     return this.#deps.turns.durably((turn) => {
       const { state } = task.status;
@@ -187,7 +187,7 @@ export class Reception {
         throw new UserError("CANNOT_EDIT", `Task ${task.spec.id} is ${state}, so it cannot be changed`);
       }
       turn.journal.ofTask(run, task, { kind: "edited", changes, asked }, turn.now);
-      // What stood in its way may be gone: it is tried again.
+      // The reason why it was parked may be gone: it is tried again.
       if (state === "parked") turn.journal.ofTask(run, task, { kind: "requeued", asked }, turn.now);
       if (run.status.state === "stalled") this.#deps.reopen(turn, run);
     });
@@ -206,12 +206,12 @@ export class Reception {
     });
   }
 
-  /** The run may have ended, and been forgotten, since it was looked up: what is said of it is still written down. */
+  /** The run may have ended, and been forgotten, since it was looked up: events about it are still written. */
   #knowing<T>(run: Run, act: () => T): T {
     const { runs } = this.#deps.world;
     const known = runs.get(run.no);
     if (known === run) return act();
-    // Another run under its number: this scheduler was replaced, and does not know it yet.
+    // Another run has its number: this scheduler was replaced, and does not know it yet.
     if (known !== undefined) throw unknownRun(run.manifest.id);
     runs.set(run.no, run);
     try {
@@ -222,8 +222,8 @@ export class Reception {
   }
 
   /**
-   * About a run that has ended and was forgotten: it is looked up, and stays forgotten. A run may be large, so it is not read for
-   * who was never given anything of it; that leaves no trace, because nothing can become of it any more.
+   * For a report on a run that has ended and was forgotten: the run is read, and stays forgotten. A run may be large, so it is not read for
+   * a caller that never had a lease of it; such a report leaves no trace, because it can change nothing any more.
    */
   async #reportLate(claimed: Claimed, word: Word): Promise<Heard> {
     const [row] = await this.#deps.store.runs({ id: claimed.run });
@@ -233,7 +233,7 @@ export class Reception {
     const heard = this.#late.reports.then(async () => {
       const run = await this.#ended(claimed.run);
       const { runs } = this.#deps.world;
-      // A run that goes on and is not known here is another scheduler's.
+      // A run that goes on and is not in memory belongs to another scheduler.
       const isElsewhere = run.manifest.id !== claimed.run || (!runs.has(run.no) && run.status.state !== "finished");
       if (isElsewhere) throw unknownRun(claimed.run);
       if (runs.get(run.no) === run) return this.#hear(run, claimed, word);
@@ -257,33 +257,33 @@ export class Reception {
     });
   }
 
-  /** In the next turn. What that writes down says who called. */
+  /** In the next turn. The events name the caller. */
   #durably<T>(change: (turn: Turn) => T): Promise<T> {
     return this.#deps.turns.durably((turn) => turn.journal.following(this.#visitor.by, () => change(turn)));
   }
 
-  /** The session, for which the caller must be allowed to act. */
+  /** The session, if the caller may act for it. */
   #own(id: string): Session {
     const session = this.#deps.roll.must(workerId(id));
     mustActFor(session.profile, this.#visitor.authority);
     return session;
   }
 
-  /** Whose session it is, or will be where the caller is about to join it. */
+  /** The token that the session belongs to, or will belong to where the caller is about to join it. */
   #ownerOf(session: WorkerId): string | undefined {
     return this.#deps.world.sessions.has(session) ? this.#own(session).profile.owner : this.#visitor.authority.token;
   }
 
-  /** Has `begin` wait for something until it is told, the wait is over, or the caller is gone. */
+  /** Waits through `begin` until it is told, the wait is over, or the caller is gone. */
   async #waitFor<T>(
     { session, wait, signal }: Pick<Wanted, "session" | "wait" | "signal">,
     begin: (turn: Turn, tell: (found: T | undefined) => void) => () => boolean,
   ): Promise<T | undefined> {
     const found = Promise.withResolvers<T | undefined>();
-    // Before it counts as there. Asked again in the turn: by then another token may have joined under the id.
+    // Checked before the session counts as present, and again in the turn: by then another token may have joined under the id.
     this.#ownerOf(workerId(session));
     let stop = (): boolean => true;
-    // What is being given out at this very moment is waited for: it is written down already.
+    // A grant that is being made at this very moment is waited for: it is written down already.
     const giveUp = (): void => void (stop() && found.resolve(undefined));
     const leave = this.#deps.roll.enter(workerId(session), this.#deps.clock.now());
     let timer: Timer | undefined;
@@ -291,7 +291,7 @@ export class Reception {
     try {
       await this.#durably((turn) => {
         this.#own(session);
-        // Nothing is given to somebody who is gone. Nobody else gives up before it was looked.
+        // A caller that is gone gets nothing. A caller that gives up later is answered first.
         if (signal?.aborted === true) return found.resolve(undefined);
         stop = begin(turn, found.resolve);
         if (wait === 0) turn.after(giveUp);
@@ -305,7 +305,7 @@ export class Reception {
     }
   }
 
-  /** Looks after every commit whether it is so, and durably so. */
+  /** Checks after every commit whether the condition holds durably. */
   async #until(isSo: () => boolean, wait: Millis, signal: AbortSignal | undefined): Promise<void> {
     const done = Promise.withResolvers<void>();
     const stopListening = this.#deps.turns.listen(() => {
@@ -329,7 +329,7 @@ export class Reception {
     return run;
   }
 
-  /** A run that has ended and was forgotten: what is reported on it comes too late, and is answered from the record. */
+  /** A run that has ended and was forgotten: a report on it is too late, and is answered from the record. */
   async #ended(id: RunId): Promise<Run> {
     const [row] = await this.#deps.store.runs({ id });
     const stored = row && (await this.#deps.store.load(row.no));

@@ -9,7 +9,7 @@ import { openMemoryStore } from "../store/memory/store.ts";
 
 const many = (count: number) => Array.from({ length: count }, (_, at) => task(`t${at}`));
 
-test("what nobody has to wait for is left until what was decided has gone out", async () => {
+test("maintenance waits until the decisions have gone out", async () => {
   const order: string[] = [];
   const store = openMemoryStore();
   const tend = (): void => void order.push(`tended after ${rig.machine.started.join(" ")}`);
@@ -21,13 +21,13 @@ test("what nobody has to wait for is left until what was decided has gone out", 
   expect(order).toEqual(["submitted", "tended after a", "tended after a b"]);
 });
 
-test("where somebody always waits, the store is tended all the same", async () => {
+test("where callers always wait, the store is tended all the same", async () => {
   let tended = 0;
   const store = openMemoryStore();
   const rig = await openRig({ workers: 1, store: { ...store, tend: () => void tended++ } });
   await rig.submit(many(200));
   tended = 0;
-  // The next thing is asked for before what was told has been heard.
+  // The next call comes before the listeners have heard of the last commit.
   rig.engine.listen(() => {
     for (const process of rig.machine.processes) if (process.alive) process.succeeds();
     void rig.engine.reception.join(profile("s1"));
@@ -71,11 +71,11 @@ describe("while the store is at work", () => {
     expect(statesOf(run)).toEqual({ a: "succeeded", b: "cancelled" });
   });
 
-  test("no more is given out than one batch holds, and whoever ends meanwhile has ended in time", async () => {
+  test("no more is given out than one batch holds, and an attempt that ends meanwhile has ended in time", async () => {
     const rig = await gatedRig({ workers: 1_000 });
     const run = await rig.submit(many(4_000));
     rig.store.close();
-    // Some end while the store is free, and the others when as much waits for it as may.
+    // Some end while the store is free, and the others when it has all the batches it may have.
     const [first, ...others] = rig.machine.processes;
     first?.succeeds();
     await rig.clock.settle();
@@ -94,7 +94,7 @@ describe("while the store is at work", () => {
     expect(run.status).toMatchObject({ state: "finished", outcome: "succeeded" });
   });
 
-  test("the next batch is handed over before anybody is told of the last", async () => {
+  test("the next batch is handed over before any caller is told of the last", async () => {
     const rig = await gatedRig({ workers: 2 });
     await rig.submit([task("a"), task("b")]);
     rig.store.close();

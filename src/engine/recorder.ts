@@ -1,4 +1,4 @@
-/** Brings what turns have decided to the store, one batch after the other, and tells everybody concerned once it is durable. */
+/** Writes the decisions of turns to the store, one batch after the other, and tells callers and listeners when they are durable. */
 import { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
 import type { Epoch, Store } from "../store/store.ts";
@@ -11,29 +11,29 @@ export interface RecorderDeps {
   readonly journal: Journal;
   readonly outbox: Outbox;
   readonly clock: Pick<Clock, "soon">;
-  /** How many tasks are enough for a batch, while others are being written. */
+  /** How many tasks are enough for a batch, while another one is being written. */
   readonly batchMax: number;
-  /** Everything that was handed over is durable, and everybody was told. */
+  /** Every batch that was handed over is durable, and all callers were told. */
   readonly done: () => void;
   /** The store can no longer be trusted. */
   readonly failed: (error: unknown) => void;
 }
 
-/** A batch that the store has been given. */
+/** A batch that the store has. */
 interface Handed {
   readonly committed: ReturnType<Store["commit"]> | undefined;
   readonly tell: () => void;
 }
 
-/** So many batches the store has at most: one that it writes, and one that is there when it has written that. */
+/** How many batches the store has at most: the batch that it writes, and the next one. */
 export const UNWRITTEN_MAX = 2;
 
 export class Recorder {
   readonly #deps: RecorderDeps;
-  /** Batches that are not durable yet, or of which not everybody was told. */
+  /** Batches that are not durable yet, or whose callers were not all told. */
   readonly #handed: Handed[] = [];
   #unwritten = 0;
-  /** Kept when everything that was handed over is done with, or has failed. */
+  /** Resolves when every batch is dealt with, or has failed. */
   #following: Promise<void> | undefined;
 
   constructor(deps: RecorderDeps) {
@@ -45,12 +45,12 @@ export class Recorder {
     return this.#unwritten === 0 && this.#deps.journal.empty;
   }
 
-  /** As much waits for the store as should. */
+  /** Whether the store has as many batches as it should. */
   get isFull(): boolean {
     return this.#isLong && this.#unwritten >= UNWRITTEN_MAX;
   }
 
-  /** Takes everything there is so far, unless it is better left to become more while the store is at work. */
+  /** Takes everything there is so far, unless it should grow while the store is at work. */
   write(): void {
     if (this.#handed.length === 0) this.#begin();
     else if (this.#isLong && this.#unwritten < UNWRITTEN_MAX) this.#handOver();
@@ -60,7 +60,7 @@ export class Recorder {
     return this.#deps.journal.size >= this.#deps.batchMax;
   }
 
-  /** Brings what concerns nobody to the store, too. To be called when no more turns are taken. */
+  /** Writes the events that no caller waits for, too. To be called when no more turns are taken. */
   async finish(): Promise<void> {
     await this.#following;
     const { journal } = this.#deps;
@@ -74,7 +74,7 @@ export class Recorder {
     this.#following = this.#follow().then(this.#deps.done, this.#deps.failed);
   }
 
-  /** Tells of one batch after the other, in the order in which they were handed over. */
+  /** Tells the callers of one batch after the other, in the order in which the batches were handed over. */
   async #follow(): Promise<void> {
     const { journal, clock, store } = this.#deps;
     for (let next = this.#handed[0]; next !== undefined; next = this.#handed[0]) {
@@ -82,11 +82,11 @@ export class Recorder {
       if (result?.ok === false)
         throw new UserError("STATE_BUSY", "Another scheduler has taken this state directory over");
       if (next.committed !== undefined) this.#unwritten--;
-      // The store goes on with what was decided meanwhile before anybody hears of this: that takes as long again.
+      // The store goes on with the next decisions before callers hear of this batch: telling them takes as long again.
       if (journal.urgent && (this.#unwritten === 0 || this.#isLong)) this.#handOver();
       next.tell();
       this.#handed.shift();
-      // Not before what was told has been heard.
+      // After the callers have had a chance to react.
       clock.soon(() => store.tend());
     }
   }
@@ -96,7 +96,7 @@ export class Recorder {
     const send = outbox.seal();
     const batch = journal.empty ? undefined : journal.take(epoch);
     const committed = batch && store.commit(batch);
-    // Whether it failed is looked at when its turn has come, which may be later than it is known.
+    // An error is looked at when its batch has its turn, which may be later.
     committed?.catch(() => {});
     if (committed !== undefined) this.#unwritten++;
     this.#handed.push({ committed, tell: () => send(batch?.events) });

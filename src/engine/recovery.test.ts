@@ -24,7 +24,7 @@ describe("a scheduler that comes back after a crash", () => {
     expect(rig.machine.started).toEqual(["a", "b"]);
   });
 
-  test("hears what ended while nobody listened: it is not done again", async () => {
+  test("hears what ended while no scheduler listened: it is not done again", async () => {
     const rig = await openRig();
     const before = await rig.submit([task("a")]);
     rig.machine.at("a").starts();
@@ -197,7 +197,7 @@ describe("a scheduler that comes back after a crash", () => {
     await rig.promised(rig.engine.resume(second.no));
     for (let rounds = 0; rounds < 9; rounds++) {
       const running = rig.machine.processes.filter(({ alive }) => alive);
-      // The second run's task was out already when the first run's was put on its worker: one too many, and only then.
+      // The second run's task was held already when the first run's was put on its worker: one too many, and only then.
       expect(running.length).toBeLessThanOrEqual(rounds === 0 ? 3 : 2);
       running[0]?.succeeds();
       await rig.clock.settle();
@@ -205,7 +205,7 @@ describe("a scheduler that comes back after a crash", () => {
     expect(rig.engine.dispatcher.idle).toBe(2);
   });
 
-  test("puts the work of a run that nobody goes on with back in its queue, and leaves the run as it was", async () => {
+  test("puts the work of an abandoned run back in its queue, and leaves the run as it was", async () => {
     const rig = await openRig();
     const run = await rig.submit([task("a"), task("b", { needs: ["a"] })]);
     rig.machine.at("a").starts();
@@ -216,7 +216,7 @@ describe("a scheduler that comes back after a crash", () => {
     await rig.promised(rig.engine.shelve(run.no));
     expect(rig.machine.started).toEqual(["a"]);
     const stored = await rig.store.load(run.no);
-    // However often it happens, it was not lost.
+    // However often it happens, it does not count as lost.
     expect(stored?.tasks).toMatchObject([{ state: "waiting", attempt: 1, expiries: 0, failures: 0 }]);
     expect((await rig.eventsOf(run, "a")).at(-1)).toMatchObject({ kind: "released" });
     expect(stored?.row.status).toEqual({ state: "active" });
@@ -296,7 +296,7 @@ describe("a crash at any commit", () => {
 });
 
 describe("two schedulers on one store", () => {
-  test("the older one's next commit is refused, and it stops without having told anybody anything", async () => {
+  test("the older one's next commit is refused, and it stops without having told any caller", async () => {
     const rig = await openRig();
     const run = await rig.submit([task("a"), task("b", { needs: ["a"] })]);
     const old = rig.engine;

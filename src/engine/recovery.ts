@@ -1,4 +1,4 @@
-/** Goes on with runs that another scheduler left: what still runs is taken over, and what is gone is queued again. */
+/** Goes on with the runs of an earlier scheduler: live attempts are taken over, and the others are queued again. */
 import type { Breakers } from "../decide/breakers.ts";
 import type { Pools } from "../decide/pools.ts";
 import { UserError } from "../domain/errors.ts";
@@ -27,11 +27,11 @@ export interface RecoveryDeps extends Pick<Work, "leases" | "workers" | "verifie
   readonly keys: Pick<Keys, "admit" | "recall">;
   readonly rules: Pick<TurnRules, "watch">;
   readonly turns: Pick<Turns, "durably" | "take">;
-  /** Writes down that this scheduler goes on with the run. */
+  /** Records that this scheduler continues the run. */
   readonly reopen: (turn: Turn, run: Run) => void;
 }
 
-/** A run of another scheduler, and what of it is gone. */
+/** A run of another scheduler, and which of its attempts are gone. */
 interface Taken {
   readonly run: Run;
   readonly history: History;
@@ -45,14 +45,14 @@ export class Recovery {
     this.#deps = deps;
   }
 
-  /** Takes up the runs together: nothing is given out before it is known what each of them has out already. */
+  /** Takes up the runs together: no task is given out before it is known what each run holds already. */
   async takeUp(nos: readonly RunNo[]): Promise<readonly Run[]> {
     const taken: Taken[] = [];
     for (const no of nos) taken.push(await this.#takeUp(no));
     await this.#recallBreakers(taken);
     const { pools, rules, lookout, keys, turns, reopen } = this.#deps;
     return turns.durably((turn) => {
-      // Not before it is known what still lives: an old lease must not run out while its holder is being asked.
+      // Only when it is known which attempts live: an old lease must not expire while its holder is being looked for.
       for (const { run, history } of taken) {
         if (run.status.state !== "finished") reopen(turn, run);
         setBack(turn, run);
@@ -61,13 +61,13 @@ export class Recovery {
         rules.watch(run);
       }
       for (const { run, lost } of taken) for (const task of lost) this.#loseAtRestart(turn, run, task);
-      // Sessions keep what they hold. While nobody listened they could not say that they live, so they have a whole span to.
+      // Sessions keep what they hold. While no scheduler ran they could give no sign of life, so each has a whole span again.
       lookout.forgive(turn);
       return taken.map(({ run }) => run);
     });
   }
 
-  /** Puts the held tasks of a run that nobody goes on with back in its queue. To be called when nothing of them runs any more. */
+  /** Puts the held tasks of an abandoned run back in its queue. To be called when none of them runs any more. */
   async shelve(no: RunNo): Promise<void> {
     const { world, turns } = this.#deps;
     if (world.run(no) !== undefined) return;
@@ -93,7 +93,7 @@ export class Recovery {
     return { run, history, lost };
   }
 
-  /** A service that was left alone is left alone still: how it went before is read from the ledger, in the order in which it went. */
+  /** A breaker that was open is open still: its history is read from the ledger, in order. */
   async #recallBreakers(taken: readonly Taken[]): Promise<void> {
     const { store, clock, breakers } = this.#deps;
     const now = clock.now();
@@ -121,13 +121,13 @@ export class Recovery {
     return adopted;
   }
 
-  /** It was ended because something else is to run here: no fault of its own, and nothing that makes it suspicious. */
+  /** It was ended to make room for another run: that is not its fault, and not counted. */
   #putBack(turn: Turn, run: Run, task: Task): void {
     if (isHeld(task.status) && task.status.stopping !== undefined) return this.#loseAtRestart(turn, run, task);
     this.#deps.leases.release(turn, run, task, "another run was begun in its place");
   }
 
-  /** Claimed but never started costs nothing; started and gone is a lost lease. */
+  /** A claim that never started costs nothing; a started attempt that is gone is a lost lease. */
   #loseAtRestart(turn: Turn, run: Run, task: Task): void {
     const { leases, verifier } = this.#deps;
     const { status } = task;
@@ -138,10 +138,10 @@ export class Recovery {
   }
 }
 
-/** What happened happened before now, whatever a clock said that has been set back since. */
+/** An event lies in the past, even if its clock was ahead of this one. */
 const past = (event: Event, now: Instant): Event => (event.at > now ? { ...event, at: now } : event);
 
-/** The clock may be behind that of the scheduler before: nobody is to wait for as long, or to have as much more time. */
+/** The clock may be behind that of the scheduler before: no task waits longer for that, and no lease lasts longer. */
 function setBack({ journal, now }: Turn, run: Run): void {
   for (const task of run.tasks) {
     const by = aheadOf(task, now);
@@ -149,5 +149,5 @@ function setBack({ journal, now }: Turn, run: Run): void {
   }
 }
 
-/** Held by a worker inside the scheduler before this one, which this one has to look after. What sessions hold is theirs. */
+/** Held by a worker inside the scheduler before this one, so this scheduler looks after it. Sessions look after what they hold. */
 const isOurs = ({ status }: Task): boolean => isHeld(status) && isLocal(status.lease);

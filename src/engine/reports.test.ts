@@ -79,7 +79,7 @@ describe("a report", () => {
     await report(rig, granted, DONE);
   });
 
-  test("a moment after the deadline is refused, before anybody has looked; at the deadline it counts", async () => {
+  test("a moment after the deadline is refused, before any sweep; at the deadline it counts", async () => {
     for (const [late, answer] of [
       [0, "not refused"],
       [1, "LEASE_LOST"],

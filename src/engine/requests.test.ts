@@ -87,7 +87,7 @@ describe("cancelling a task", () => {
     rig.machine.at("a").succeeds();
     await rig.clock.settle();
     await cancel(rig, run, "a");
-    await cancel(rig, run, "nobody");
+    await cancel(rig, run, "absent");
     expect(statesOf(run)).toEqual({ a: "succeeded", b: "claimed" });
     expect(await rig.store.requests()).toEqual([]);
   });
@@ -130,7 +130,7 @@ describe("cancelling a run", () => {
 });
 
 describe("requests", () => {
-  test("that nobody has heard yet are dealt with when somebody listens", async () => {
+  test("that no scheduler has heard yet are dealt with when one listens", async () => {
     const rig = await openRig({ workers: 1 });
     const run = await rig.submit([task("a"), task("b")]);
     rig.crash();
@@ -140,7 +140,7 @@ describe("requests", () => {
     expect(statesOf(resumed)).toMatchObject({ b: "cancelled" });
   });
 
-  test("about runs of somebody else are left to them", async () => {
+  test("about runs of another scheduler are left to it", async () => {
     const rig = await openRig();
     await rig.submit([task("a")]);
     await rig.ask({ kind: "cancel", run: runId("run-9") });
@@ -157,7 +157,7 @@ describe("requests", () => {
 });
 
 describe("gates", () => {
-  test("hold a task back until somebody approves", async () => {
+  test("hold a task back until a person approves", async () => {
     const rig = await openRig();
     const run = await rig.submit([task("a", { gate: "Deploy?" }), task("b", { needs: ["a"] })]);
     expect(run.status.state).toBe("stalled");
@@ -188,7 +188,7 @@ describe("gates", () => {
 });
 
 describe("a run that cannot go on by itself", () => {
-  test("is stalled, says how much remains, and whoever waits for it is told", async () => {
+  test("is stalled, says how much remains, and waiting callers are told", async () => {
     const rig = await openRig();
     const run = await rig.submit([task("a"), task("b", { gate: "sure?" }), task("c", { needs: ["b"] })]);
     const idle = rig.engine.idle(run);
@@ -198,7 +198,7 @@ describe("a run that cannot go on by itself", () => {
   });
 
   test.each([
-    ["nobody has what it requires", task("b", { requires: ["gpu"] })],
+    ["no node has what it requires", task("b", { requires: ["gpu"] })],
     ["it wants more than there is", task("b", { resources: { cpu: 3_000 } })],
   ])("because %s does not keep the rest from going on", async (_, impossible) => {
     const rig = await openRig({ workers: 1, capacity: { cpu: 2_000 } });
@@ -216,7 +216,7 @@ describe("a run that cannot go on by itself", () => {
     expect(run.status.state).toBe("stalled");
   });
 
-  test("is not one that only backs off, or waits for another run's worker", async () => {
+  test("is no task that only backs off, or waits for another run's worker", async () => {
     const rig = await openRig({ workers: 1 });
     const first = await rig.submit([task("a", { retry: { attempts: 2, backoff: seconds(20), factor: 1 } })]);
     const second = await rig.submit([task("b")], { id: runId("run-2") });
@@ -227,7 +227,7 @@ describe("a run that cannot go on by itself", () => {
     expect(rig.machine.running).toEqual(["b"]);
   });
 
-  test("with parked work goes on when somebody puts it back", async () => {
+  test("with parked work goes on when a person puts it back", async () => {
     const rig = await openRig();
     const run = await rig.submit([task("a"), task("b", { needs: ["a"] })]);
     rig.machine.at("a").ends({ kind: "quota", durationMs: millis(1) });
@@ -239,7 +239,7 @@ describe("a run that cannot go on by itself", () => {
     expect(rig.machine.running).toEqual(["b"]);
   });
 
-  test("with parked work comes to an end when somebody cancels it", async () => {
+  test("with parked work comes to an end when a person cancels it", async () => {
     const rig = await openRig();
     const run = await rig.submit([task("a"), task("b", { needs: ["a"] })]);
     rig.machine.at("a").ends({ kind: "quota", durationMs: millis(1) });

@@ -1,4 +1,4 @@
-/** Does what a person asked for. What cannot be done any more is let be: the request came too late. */
+/** Carries out the requests of people. A request that came too late is dropped. */
 import { isGateClosed } from "../domain/needs.ts";
 import { findTask, type Run } from "../domain/run.ts";
 import { type Asked, cancellerOf, isHeld, isTerminal, type Task } from "../domain/task.ts";
@@ -15,7 +15,7 @@ export interface RequestsDeps {
   readonly stopper: Stopper;
   readonly turns: Pick<Turns, "durably">;
   readonly rules: Pick<TurnRules, "touch">;
-  /** Writes down that this scheduler goes on with a run that could not. */
+  /** Records that this scheduler continues a stalled run. */
   readonly reopen: (turn: Turn, run: Run) => void;
 }
 
@@ -27,9 +27,9 @@ export class Requests {
     this.#deps = deps;
   }
 
-  /** Deals with whatever people have asked for since the last time. */
+  /** Carries out the requests since the last call. */
   take(): Promise<void> {
-    // One after the other, so that what is being dealt with is not read again.
+    // One after the other, so that a request in progress is not read again.
     const taken = this.#taken.then(() => this.#take());
     this.#taken = taken.catch(() => {});
     return taken;
@@ -49,7 +49,7 @@ export class Requests {
     const { world, stopper, rules, reopen } = this.#deps;
     const run = world.findRun(request.run);
     turn.journal.requestDone(request.no);
-    // It ended, and was forgotten, between being read and being dealt with: it came too late.
+    // The run ended, and was forgotten, after the request was read: it came too late.
     if (run === undefined) return;
     obey(turn, stopper, run, request);
     if (run.status.state === "stalled") reopen(turn, run);
@@ -80,7 +80,7 @@ function obey(turn: Turn, stopper: Stopper, run: Run, { kind, task: id, by, why 
   }
 }
 
-/** What runs is stopped first, and is cancelled when nothing of it is left. */
+/** A running task is stopped first, and is cancelled when its attempt has ended. */
 function cancel(turn: Turn, stopper: Stopper, run: Run, task: Task, asked: Asked): void {
   const { status } = task;
   if (isTerminal(status.state)) return;

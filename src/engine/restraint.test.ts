@@ -28,13 +28,13 @@ describe("pressure", () => {
     const rig = await openRig({ workers: 8, pressure: limits });
     await rig.submit(many(49));
     expect(rig.machine.running).toHaveLength(8);
-    // 41 wait, and 20 more: 61 are over the half, so six may run. Nobody is stopped for it.
+    // 41 wait, and 20 more: 61 are over the half, so six may run. No running task is stopped for it.
     await rig.submit(many(20, {}, "u"), { id: "run-2" as never });
     expect(rig.engine.dispatcher.mode).toBe("moderate");
     await end(rig, 4);
     expect(rig.machine.running).toHaveLength(6);
     await end(rig, 11);
-    // 49 would not have begun it, and do not end it.
+    // 49 would not have begun the mode, and do not end it.
     expect([rig.engine.dispatcher.pressure.queued, rig.engine.dispatcher.mode]).toEqual([49, "moderate"]);
     expect(rig.machine.running).toHaveLength(6);
     await end(rig, 6);
@@ -72,7 +72,7 @@ describe("pressure", () => {
   });
 
   test("that is over makes them as long as they were", async () => {
-    // No heartbeat in between that would look at the time-outs anyway.
+    // No heartbeat in between that would check the time-outs anyway.
     const rig = await openRig({ workers: 1, pressure: limits, heartbeat: minutes(10), leaseTtl: minutes(30) });
     await rig.submit(many(85, { priority: "low" }), { id: "run-2" as never });
     await rig.submit([task("slow", { timeout: { hard: minutes(1) }, priority: "critical" })]);
@@ -152,7 +152,7 @@ describe("a service that fails", () => {
     },
   );
 
-  test("is tried by three after a minute; when they come back well, everybody goes again", async () => {
+  test("is tried by three after a minute; when they come back well, all tasks go again", async () => {
     const rig = await openRig({ workers: 8 });
     const run = await rig.submit(flaky());
     await failFive(rig);
@@ -255,7 +255,7 @@ test("what is large gets its turn among much that is small, and is said to be wa
   expect(run.counts.ready).toBeGreaterThan(10);
 });
 
-describe("an urgent task behind the files of one that is not", () => {
+describe("an urgent task behind the files of a less urgent one", () => {
   const files = { writes: ["src/"] };
   const plan = (low: Priority): readonly TaskSpec[] => [
     task("holder", { ...files, priority: low, estimate: seconds(9), retry: { attempts: 2, backoff: millis(0) } }),

@@ -1,4 +1,4 @@
-/** Who is there: sessions that join, give signs of life, lose leases, and leave. */
+/** The sessions: they join, give signs of life, lose leases, and leave. */
 import type { Pools } from "../decide/pools.ts";
 import { type Authority, foreignSession, mayActFor, mustActFor } from "../domain/authority.ts";
 import { UserError } from "../domain/errors.ts";
@@ -14,9 +14,9 @@ import type { Turn } from "./turn.ts";
 export class Roll {
   readonly #world: World;
   readonly #pools: Pools;
-  /** Signs of life that were not worth writing down. */
+  /** Signs of life that were not written down. */
   readonly #seen = new Map<WorkerId, Instant>();
-  /** How many calls of each session are waiting: who waits is there. */
+  /** How many calls of each session are waiting: a session with a waiting call is present. */
   readonly #present = new Map<WorkerId, number>();
 
   constructor(world: World, pools: Pools) {
@@ -24,7 +24,7 @@ export class Roll {
     this.#pools = pools;
   }
 
-  /** Those who were there when the last scheduler ended. They have a whole span to give a sign of life. */
+  /** The sessions that were there when the last scheduler ended. Each has a whole span to give a sign of life. */
   restore(sessions: readonly Session[], now: Instant): void {
     for (const session of sessions) {
       this.#world.sessions.set(session.profile.id, session);
@@ -33,7 +33,7 @@ export class Roll {
     }
   }
 
-  /** Joining again under one's own id is harmless: it keeps what it holds and whose it is, and its losses are forgiven. */
+  /** Joining again under one's own id is harmless: the session keeps its leases and its owner, and its losses are forgiven. */
   join(turn: Turn, asked: SessionProfile, authority: Authority): Session {
     this.#refuseOwn(asked);
     const known = this.#world.sessions.get(asked.id);
@@ -63,12 +63,12 @@ export class Roll {
     return session;
   }
 
-  /** A sign of life of any kind. Whoever was taken to be gone is there. */
+  /** A sign of life of any kind. A session that counted as gone is present again. */
   heard(turn: Turn, id: WorkerId): void {
     if (this.#world.sessions.has(id)) this.beat(turn, id, undefined);
   }
 
-  /** What it was woken for is free for others. What it holds stays out until its lease runs out. */
+  /** Offers to the session end. The tasks it holds stay held until their leases expire. */
   leave(turn: Turn, id: WorkerId, why: string): void {
     const { pool } = this.must(id).profile;
     for (const { run, task } of [...this.#pools.line(pool).ready.offered()]) {
@@ -80,7 +80,7 @@ export class Roll {
     this.#seen.delete(id);
   }
 
-  /** A lease of the session ran out. Who loses several in a row is given nothing more. */
+  /** A lease of the session expired. A session that loses several in a row gets nothing more. */
   lost(turn: Turn, id: WorkerId): void {
     const session = this.#world.sessions.get(id);
     if (session === undefined) return;
@@ -88,7 +88,7 @@ export class Roll {
     this.#change(turn, session, losses >= LOSSES_MAX ? "quarantined" : this.#withoutSign(session), losses);
   }
 
-  /** It did not begin what it was assigned. That costs nothing, but it gets nothing more before it is heard of. */
+  /** The session did not begin its assigned task. That costs nothing, but it gets nothing more before its next sign of life. */
   missed(turn: Turn, id: WorkerId): void {
     const session = this.#world.sessions.get(id);
     const state = session && this.#withoutSign(session);
@@ -96,19 +96,19 @@ export class Roll {
       this.#change(turn, session, state, session.losses);
   }
 
-  /** It ended a task as it should: what it lost before is forgiven. */
+  /** The session ended a task as it should: earlier losses are forgiven. */
   delivered(turn: Turn, id: WorkerId): void {
     const session = this.#world.sessions.get(id);
     if (session === undefined || session.losses === 0) return;
     this.#change(turn, session, session.state === "quarantined" ? "idle" : session.state, 0);
   }
 
-  /** The machine slept: nobody had a way to give a sign of life. */
+  /** The machine slept: no session had a way to give a sign of life. */
   forgive(now: Instant): void {
     for (const id of this.#world.sessions.keys()) this.#seen.set(id, now);
   }
 
-  /** Someone calls and waits for an answer, or no longer does. */
+  /** A call of the session waits for its answer, until the returned function is called. */
   enter(id: WorkerId, now: Instant): () => void {
     this.#present.set(id, (this.#present.get(id) ?? 0) + 1);
     if (this.#world.sessions.has(id)) this.#seen.set(id, now);
@@ -123,7 +123,7 @@ export class Roll {
     return this.#seen.get(session.profile.id) ?? session.seenAt;
   }
 
-  /** Those of whom nothing was heard for twice as long as they keep a task. */
+  /** Sessions without a sign of life for twice the span for which they keep a task. */
   silent(now: Instant): readonly Session[] {
     return [...this.#world.sessions.values()].filter(
       (session) =>
@@ -137,12 +137,12 @@ export class Roll {
     return session;
   }
 
-  /** Who waits for an answer has not gone silent. */
+  /** A session with a waiting call has not gone silent. */
   #withoutSign({ profile, state }: Session): Session["state"] {
     return state === "quarantined" || this.#present.has(profile.id) ? state : "stalled";
   }
 
-  /** Its slots are counted where it is, also if it had left meanwhile. */
+  /** Slots are counted in the pool where a session holds a task, also when it had left meanwhile. */
   #refuseToMove({ id, pool }: SessionProfile): void {
     for (const { worker, task } of this.#pools.held()) {
       const holds = poolOf(task.spec);
@@ -151,7 +151,7 @@ export class Roll {
     }
   }
 
-  /** What the scheduler's own workers do is counted by them alone, and their names are theirs. */
+  /** The scheduler's own workers have their own pool, and their names are reserved. */
   #refuseOwn({ id, pool }: SessionProfile): void {
     if (this.#pools.line(pool).roster === undefined)
       throw new UserError(
@@ -162,7 +162,7 @@ export class Roll {
       throw new UserError("REQUEST_INVALID", `"${id}" is what a worker of this machine is called: no session can be`);
   }
 
-  /** What a session that has left still holds is its token's: no other token comes by it under the same id. */
+  /** The leases of a session that has left belong to its token: no other token gets them by joining under the same id. */
   #refuseHeirs({ id }: SessionProfile, authority: Authority): void {
     for (const { worker, task } of this.#pools.held()) {
       if (worker !== id || !isHeld(task.status)) continue;

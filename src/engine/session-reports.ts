@@ -1,4 +1,4 @@
-/** What sessions report on the leases they hold. Every report proves the lease with its fence and its token. */
+/** The reports of sessions on their leases. Every report proves the lease with its fence and its token. */
 import { UserError } from "../domain/errors.ts";
 import type { Outcome } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
@@ -10,7 +10,7 @@ import type { Signs } from "./signs.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Turn } from "./turn.ts";
 
-/** A lease, and the proof that it is the caller's. */
+/** A lease, and the caller's proof that it holds it. */
 export interface Proof {
   readonly run: Run;
   readonly task: Task;
@@ -18,7 +18,7 @@ export interface Proof {
   readonly token: string;
 }
 
-/** What a holder can say. */
+/** What a holder can report. */
 export type Word =
   | { readonly kind: "start" }
   | { readonly kind: "heartbeat" }
@@ -27,12 +27,12 @@ export type Word =
   | { readonly kind: "fail"; readonly outcome: Outcome }
   | { readonly kind: "release"; readonly why: string };
 
-/** What the word has led to: the lease as it is now, or that there is none any more. */
+/** The result of a report: the lease as it is now, or that it has ended. */
 export interface Heard {
   readonly run: Run;
   readonly task: Task;
   readonly held: Held | undefined;
-  /** The same word had ended the lease before. */
+  /** The same report had ended the lease before. */
   readonly repeated: boolean;
 }
 
@@ -43,12 +43,12 @@ export interface SessionReportsDeps {
   readonly refusals: Refusals;
 }
 
-/** What a word leads to that is for ever: it need not be remembered. */
+/** Results that last: these reports need not be remembered. */
 const STATES_AFTER: Partial<Record<Word["kind"], readonly TaskState[]>> = {
   complete: ["verifying", "succeeded"],
   fail: ["failed"],
 };
-/** Other ends that are remembered, so that a word said twice is heard once. */
+/** Other ends are remembered, so that a repeated report counts once. */
 const ENDS_MAX = 10_000;
 
 export class SessionReports {
@@ -63,7 +63,7 @@ export class SessionReports {
     const { leases, signs, refusals } = this.#deps;
     const { run, task, fence } = proof;
     this.#verify(turn, proof, word);
-    // A lease that has run out is over, even before the sweep has seen it: that comes later in this turn.
+    // An expired lease is over, even before the sweep has seen it: the sweep comes later in this turn.
     if (!leases.isLive(task, fence, turn.now)) return this.#late(turn, proof, word);
     switch (word.kind) {
       case "start":
@@ -84,7 +84,7 @@ export class SessionReports {
     }
   }
 
-  /** A run is gone: nothing of it is to be remembered. */
+  /** A run is gone: its reports are forgotten. */
   forget(run: Run): void {
     for (const task of run.tasks) this.#ends.delete(task);
   }
@@ -99,7 +99,7 @@ export class SessionReports {
   #goOn(turn: Turn, { run, task }: Proof): Heard {
     const { leases, signs } = this.#deps;
     leases.begin(turn, run, task);
-    // Held since before this scheduler began: nothing is known of its silence until then.
+    // Held since before this scheduler began: its silence is counted from now.
     if (signs.of(task) === undefined) signs.progressed(task, turn.now);
     const held = task.status as Held;
     if (cancellerOf(held) === undefined) leases.renew(turn, run, task, later(turn.now, leases.ttlOf(held)));
@@ -113,19 +113,19 @@ export class SessionReports {
     return { run, task, held: undefined, repeated: false };
   }
 
-  /** The same word twice is one word. Anything else that comes too late is refused, and leaves a trace. */
+  /** The same report twice counts once. Any other late report is refused and recorded. */
   #late(turn: Turn, { run, task, fence }: Proof, { kind }: Word): Heard {
     const end = this.#ends.get(task);
     const isSame = end?.fence === fence && end.kind === kind;
     if (isSame || (task.attempt === fence && STATES_AFTER[kind]?.includes(task.status.state)))
       return { run, task, held: undefined, repeated: true };
     this.#deps.leases.refuse(turn, run, task, fence, kind);
-    // The refusal is written down before it is told.
+    // The refusal is recorded before it is answered.
     throw new LateReport(run, task, fence);
   }
 }
 
-/** Thrown after its trace was written: the turn goes on, and the caller is told once that is durable. */
+/** Thrown after the refusal was recorded: the turn goes on, and the caller is answered when that is durable. */
 class LateReport extends UserError {
   constructor(run: Run, task: Task, fence: number) {
     const isOwn = isWorking(task.status) && task.attempt === fence;

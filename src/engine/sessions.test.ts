@@ -23,7 +23,7 @@ import { hours, millis, minutes, seconds } from "../domain/time.ts";
 
 const sessionOf = (rig: Rig, id: string): Session | undefined => rig.engine.world.sessions.get(workerId(id));
 
-/** It takes a task and lets its lease run out. */
+/** The session takes a task and lets its lease expire. */
 async function loses(rig: Rig, id: string): Promise<void> {
   await claimed(rig, id);
   await rig.clock.advance(10_001);
@@ -137,7 +137,7 @@ describe("a session that loses leases", () => {
     expect(sessionOf(rig, "s1")).toMatchObject({ state: "idle", losses: 0 });
   });
 
-  test("parks a task that is lost three times in a row, whoever loses it", async () => {
+  test("parks a task that is lost three times in a row, whichever session loses it", async () => {
     const rig = await openRig();
     const run = await rig.submit([agentTask("a")]);
     for (const id of ["s1", "s2", "s3"]) {
@@ -207,7 +207,7 @@ describe("while a session works", () => {
     expect(sessionOf(rig, "s1")?.losses).toBe(0);
   });
 
-  test("what it held past the hard limit is given to nobody before its lease is over", async () => {
+  test("what it held past the hard limit is given to no session before its lease is over", async () => {
     const rig = await openRig();
     const run = await rig.submit([agentTask("a", { timeout: { hard: seconds(20) }, retry: { attempts: 3 } })]);
     await join(rig, "s1", { ttl: minutes(5) });
@@ -282,7 +282,7 @@ describe("while a session works", () => {
 });
 
 describe("a machine that slept", () => {
-  test("gives whoever holds something one span of grace, and drops nobody", async () => {
+  test("gives each holder one span of grace, and drops no session", async () => {
     const rig = await openRig();
     const run = await rig.submit([agentTask("a"), agentTask("b")]);
     await join(rig, "s1", { ttl: seconds(60) });
@@ -310,12 +310,12 @@ describe("a machine that slept", () => {
     expect([await said, statesOf(run)]).toEqual(["not refused", { a: "succeeded" }]);
   });
 
-  test("is not one that has been busy without a pause: who is silent meanwhile loses what it holds", async () => {
+  test("is no long stretch of work: a session that is silent meanwhile loses what it holds", async () => {
     const rig = await openRig({ workers: 1 });
     const run = await rig.submit([agentTask("a"), ...Array.from({ length: 1_000 }, (_, at) => task(`t${at}`))]);
     await join(rig, "s1", { ttl: seconds(60) });
     await claimed(rig, "s1");
-    // Each end is heard before anybody could have looked when something is due.
+    // Each end is heard before any check for due deadlines.
     rig.engine.listen(() => {
       rig.clock.spend(millis(100));
       for (const process of rig.machine.processes) if (process.alive) process.succeeds();

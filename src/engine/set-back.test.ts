@@ -17,7 +17,7 @@ describe("a scheduler whose clock is behind that of the one before", () => {
     return run;
   }
 
-  test("says so, and makes nobody wait until the time has come again", async () => {
+  test("says so, and makes no task wait until the time has come again", async () => {
     const rig = await openRig();
     const before = await rig.submit([task("a", { retry: { attempts: 2, backoff: seconds(20), factor: 1 } })]);
     rig.machine.at("a").fails();
@@ -85,7 +85,7 @@ describe("a scheduler whose clock is behind that of the one before", () => {
     expect(rig.machine.at("a").stops).toMatchObject([{ reason: { kind: "timeout", limit: "hard" } }]);
   });
 
-  test("counts from here for how long nobody has come for it, too", async () => {
+  test("counts from here for how long no session has come for it, too", async () => {
     const rig = await openRig();
     const before = await rig.submit([agentTask("a", { requires: ["gpu"] })]);
     const cycle = cycleOf(rig, new Bell());
@@ -122,7 +122,7 @@ describe("a scheduler whose clock is behind that of the one before", () => {
 
   test("charges for what runs from here on: others have their share", async () => {
     const rig = await openRig({ workers: 1 });
-    // A party of which nothing is known has had nothing since the beginning of time.
+    // A party without a record has had nothing since the beginning of time.
     await rig.clock.advance(hours(10));
     const many = (name: string) => Array.from({ length: 10 }, (_, no) => task(`${name}${no}`));
     await setBack(rig, await rig.submit(many("a")));
@@ -139,7 +139,7 @@ describe("a scheduler whose clock is behind that of the one before", () => {
     expect(await rig.kinds()).toContain("aged_boost");
   });
 
-  test("takes back what was assigned to somebody who does not come", async () => {
+  test("takes back what was assigned to a session that does not come", async () => {
     const rig = await openRig({ modes: { agents: "push" } });
     await join(rig, "s1");
     const run = await setBack(rig, await rig.submit([agentTask("a")]));
@@ -164,7 +164,7 @@ describe("a scheduler whose clock is behind that of the one before", () => {
   });
 });
 
-/** The one that runs does so for a while, and ends well. */
+/** The running task goes on for that span, and ends well. */
 async function endsAfter(rig: Rig, span: Millis): Promise<void> {
   const running = rig.machine.at(rig.machine.running[0] as string).starts();
   await rig.clock.advance(span);

@@ -10,7 +10,7 @@ describe("a clock that is set forward while a scheduler lives", () => {
     (await rig.eventsOf(run, "a")).map(({ kind }) => kind);
   const limits = { timeout: { soft: minutes(8), hard: minutes(10) }, progress: minutes(5) };
 
-  test("ends nothing that has only just begun, charges nothing and calls nobody silent", async () => {
+  test("ends nothing that has only just begun, charges nothing and calls no session silent", async () => {
     const rig = await openRig();
     const run = await rig.submit([task("a", limits)]);
     const attempt = rig.machine.at("a").starts();
@@ -29,7 +29,7 @@ describe("a clock that is set forward while a scheduler lives", () => {
     await rig.clock.setForward(hours(1));
     await rig.clock.advance(minutes(4) - 1);
     expect(await kinds(rig, run)).not.toContain("silent");
-    // It is written down with the next commit, for which it waits for a moment.
+    // It is written with the next commit, for which it waits for a moment.
     await rig.clock.advance(seconds(1));
     expect(await kinds(rig, run)).toContain("silent");
     await rig.clock.advance(minutes(3) - seconds(1));

@@ -82,7 +82,7 @@ describe("pools share what a plan declares for itself", () => {
     expect(waits.granted?.task).toBe(find(run, "there"));
   });
 
-  test("its rates: who waits is given it when there is enough again, whoever else asks in between", async () => {
+  test("its rates: a waiting task gets its amount when there is enough again, although others ask in between", async () => {
     const rig = await openRig();
     const specs = [task("here", { resources: { tokens: 3 } }), agentTask("there", { resources: { tokens: 3 } })];
     await rig.submit(specs, { rates: { tokens: { amount: 4, per: seconds(40) } } });
@@ -98,7 +98,7 @@ describe("pools share what a plan declares for itself", () => {
 });
 
 describe("a pool of sessions", () => {
-  test("does not spin when something is due and nobody is there: the next moment is never in the past", async () => {
+  test("does not spin when something is due and no session is there: the next moment is never in the past", async () => {
     const rig = await openRig();
     const specs = [
       agentTask("a", { retry: { attempts: 3, backoff: seconds(10), factor: 1 } }),

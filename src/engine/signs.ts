@@ -1,12 +1,12 @@
 /**
- * When the holder of each lease last showed that it gets on, and how much of the time since then really passed: one account for local workers
- * and for sessions.
+ * When the holder of each lease last showed progress, and how much of the time since then really passed: one record for local workers and
+ * for sessions.
  */
 import type { LifeSigns } from "../decide/timeouts.ts";
 import type { Task } from "../domain/task.ts";
 import { type Instant, type Millis, millis } from "../domain/time.ts";
 
-/** How much the clock has leapt so far. */
+/** How far the clock has leapt so far. */
 type Leapt = () => Millis;
 
 export class Signs {
@@ -26,7 +26,7 @@ export class Signs {
     this.#signs.set(task, new Sign(at, this.#leapt));
   }
 
-  /** The holder showed something, or has only just got the task. */
+  /** The holder showed progress, or has just got the task. */
   progressed(task: Task, at: Instant): void {
     const sign = this.#signs.get(task);
     if (sign === undefined) this.#signs.set(task, new Sign(at, this.#leapt));
@@ -38,7 +38,7 @@ export class Signs {
     if (sign !== undefined) sign.silenceReported = true;
   }
 
-  /** The lease is over. */
+  /** The lease has ended. */
   end(task: Task): void {
     this.#signs.delete(task);
   }

@@ -21,7 +21,7 @@ import type { Cycle, CycleOptions } from "./cycle.ts";
 const AGE = 120_000;
 const INTERVAL = 15_000;
 
-/** A run for which nobody comes, and a scheduler that looks every 15 seconds when the test says so. */
+/** A run for which no session comes, and a cycle that looks every 15 seconds when the test says so. */
 async function alone(specs: readonly TaskSpec[] = [agentTask("a")], options: CycleOptions = {}) {
   const rig = await openRig();
   const bell = new Bell();
@@ -30,7 +30,7 @@ async function alone(specs: readonly TaskSpec[] = [agentTask("a")], options: Cyc
   return { rig, bell, run, cycle };
 }
 
-/** So many cycles, each an interval after the one before. */
+/** This many cycles, each an interval after the one before. */
 async function cycles(rig: Rig, cycle: Cycle, times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
     await rig.clock.advance(INTERVAL);
@@ -39,7 +39,7 @@ async function cycles(rig: Rig, cycle: Cycle, times: number): Promise<void> {
 }
 const countOf = (run: Run, id = "a") => find(run, id).starving?.count ?? 0;
 
-describe("a task for which nobody comes", () => {
+describe("a task for which no session comes", () => {
   test("is left alone for two minutes", async () => {
     const { rig, run, cycle } = await alone();
     await rig.clock.advance(AGE - 1);
@@ -164,13 +164,13 @@ describe("an offer that is ignored", () => {
     await rig.clock.advance(30_001);
     expect(await step()).toEqual(["s2: a"]);
     await rig.clock.advance(30_001);
-    // Bounded; the first two were woken a moment ago, or half a minute.
+    // The number is bounded; the first two were woken a moment ago, or half a minute ago.
     expect(await step()).toEqual(["s1", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10"].map((id) => `${id}: a`));
     expect(find(run, "a")).not.toHaveProperty("offer");
     expect((await claimed(rig, "s9")).task.spec.id).toBe("a");
   });
 
-  test("climbs while everybody who could come has been woken in vain", async () => {
+  test("climbs while every session that could come has been woken in vain", async () => {
     const { rig, run, cycle } = await alone();
     await join(rig, "s1", { ttl: minutes(60) });
     await rig.clock.advance(AGE);
@@ -179,7 +179,7 @@ describe("an offer that is ignored", () => {
   });
 });
 
-describe("nobody climbs", () => {
+describe("no task climbs", () => {
   test("while all who could come are busy", async () => {
     const { rig, run, cycle } = await alone([agentTask("a"), agentTask("b")]);
     await join(rig, "s1", { ttl: minutes(600) });
@@ -190,7 +190,7 @@ describe("nobody climbs", () => {
     expect(await rig.promised(cycle.runOnce())).toMatchObject({ capacity: 1, noMatch: [], cooling: 0 });
   });
 
-  test("while somebody does one after the other, however many there are", async () => {
+  test("while a session does one after the other, however many there are", async () => {
     const { rig, run, cycle } = await alone(Array.from({ length: 20 }, (_, at) => agentTask(`t${at}`)));
     await rig.clock.advance(AGE);
     await join(rig, "s1", { ttl: minutes(600) });
@@ -279,12 +279,12 @@ describe("nobody climbs", () => {
 });
 
 describe("a side effect", () => {
-  test("is not taken when somebody has come meanwhile: no worker is asked for", async () => {
+  test("is not taken when a session has come meanwhile: no worker is asked for", async () => {
     const { rig, bell, run, cycle } = await alone([agentTask("a"), agentTask("b")]);
     await rig.clock.advance(AGE - INTERVAL);
     await cycles(rig, cycle, 3);
     bell.spawns = async ({ task }) => {
-      // While a worker for the first is being started, one comes and takes the second.
+      // While a worker for the first is being started, a session comes and takes the second.
       if (task.spec.id === "a") {
         const { reception } = rig.engine;
         await reception.join(profile("s2"));
@@ -310,7 +310,7 @@ describe("a side effect", () => {
   });
 });
 
-describe("what was parked because nobody came", () => {
+describe("what was parked because no session came", () => {
   async function parked() {
     const made = await alone([agentTask("a", { requires: ["gpu"] })]);
     await made.rig.clock.advance(AGE);
@@ -336,7 +336,7 @@ describe("what was parked because nobody came", () => {
     expect(run.status).toMatchObject({ state: "finished", outcome: "succeeded" });
   });
 
-  test("goes on when it is edited: then somebody may be able to do it", async () => {
+  test("goes on when it is edited: then a session may be able to do it", async () => {
     const { rig, run } = await parked();
     await join(rig, "s1");
     expect(await claim(rig, "s1")).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Ends what is out before its time: a local attempt is ended by its executor, a session is told with its next sign of life. */
+/** Ends held tasks early: the executor ends a local attempt, and a session is told with its next sign of life. */
 import { afterLoss } from "../decide/rule.ts";
 import type { TimeoutLimit } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
@@ -22,7 +22,7 @@ export class Stopper {
     this.#deps = deps;
   }
 
-  /** What is to be stopped is written down first; its executor is told once that is durable. A hard limit leaves no grace. */
+  /** The stop is recorded first; the executor is told when that is durable. A hard limit leaves no grace. */
   stop(turn: Turn, run: Run, task: Task, reason: StopReason, grace = this.#deps.grace): void {
     const { workers } = this.#deps;
     if (reason.kind === "timeout" && reason.limit !== "soft" && !workers.has(task))
@@ -31,14 +31,14 @@ export class Stopper {
     this.repeat(turn, task, reason, grace);
   }
 
-  /** Tells the executor once more: what was told before may have been lost with another scheduler, or has less time now. */
+  /** Tells the executor again: the first order may have been lost with another scheduler, or there is less time now. */
   repeat(turn: Turn, task: Task, reason: StopReason, grace = this.#deps.grace): void {
     const isHard = reason.kind === "timeout" && reason.limit === "hard";
     const { attempt } = task;
     turn.after(() => this.#deps.workers.stop(task, attempt, reason, isHard ? millis(0) : grace));
   }
 
-  /** A session that went over its hard limit is not waited for; but it may be at work until its lease is over, and so long no other gets the task. */
+  /** A session that exceeded its hard limit is not waited for. It may still work until its lease is over, and no other session gets the task before that. */
   #giveUp(turn: Turn, run: Run, task: Task, limit: TimeoutLimit): void {
     const { status } = task;
     if (!isHeld(status)) return;

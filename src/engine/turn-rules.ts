@@ -1,4 +1,4 @@
-/** What one turn rules on, in a fixed order: the same inputs give the same events. */
+/** What one turn decides, in a fixed order: the same inputs give the same events. */
 
 import { toSkip } from "../decide/cascade.ts";
 import type { Deadlines } from "../decide/deadlines.ts";
@@ -20,7 +20,7 @@ import type { Input, Turn } from "./turn.ts";
 import type { Rules } from "./turns.ts";
 import type { Verdicts } from "./verdicts.ts";
 
-/** No turn comes so late by itself. */
+/** A turn is never this late by itself. */
 const SLEPT = seconds(10);
 
 export interface TurnRulesDeps {
@@ -41,7 +41,7 @@ export interface TurnRulesDeps {
   /** The ledger says when each local worker was given its first task. */
   readonly tellsWorkers: boolean;
   readonly pressure: PressureLimits | undefined;
-  /** Has a turn be taken. */
+  /** Asks for a turn. */
   readonly schedule: () => void;
 }
 
@@ -49,15 +49,15 @@ export class TurnRules implements Rules {
   readonly #deps: TurnRulesDeps;
   /** Runs to be judged. */
   #touched = new Set<Run>();
-  /** Tasks that ended without success, whose dependents are to be looked at. */
+  /** Tasks that ended without success, whose dependents may have to be skipped. */
   #ended: { readonly run: Run; readonly task: Task }[] = [];
   /** Nothing is given out any more. */
   isShut = false;
-  /** There was more to give out than one turn does. */
+  /** There was more to give out than one turn may. */
   #isCut = false;
-  /** When the leases of what is alive here are renewed next. */
+  /** When the leases of live attempts here are renewed next. */
   #renewAt: Instant | undefined;
-  /** When the next turn is due. Not looked at between turns that follow each other without a pause. */
+  /** When the next turn is due. Not computed between turns that follow each other without a pause. */
   #due: Instant | undefined;
   #turnedAt = instant(0);
 
@@ -93,14 +93,14 @@ export class TurnRules implements Rules {
     this.#deps.schedule();
   }
 
-  /** Watches what the run has out already, and renews its leases at the next opportunity. */
+  /** Watches the held tasks of the run, and renews their leases at the next opportunity. */
   watch(run: Run): void {
     for (const task of run.tasks) if (isHeld(task.status)) this.#deps.deadlines.watch(run, task);
     this.#renewAt = undefined;
     this.#touched.add(run);
   }
 
-  /** Nothing is given out any more; what runs goes on. */
+  /** Nothing is given out any more; running tasks go on. */
   shut(): void {
     this.isShut = true;
     for (const run of this.#deps.world.runs.values()) this.touch(run);
@@ -116,7 +116,7 @@ export class TurnRules implements Rules {
     return this.#due;
   }
 
-  /** Woken long after it should have been, and after the last turn: the machine has slept, or its clock was set forward. */
+  /** Called long after it was due, and after the last turn: the machine has slept, or its clock was set forward. */
   #forgiveSleep(turn: Turn): void {
     const expected = this.#due !== undefined && this.#due < this.#turnedAt ? this.#turnedAt : this.#due;
     if (expected !== undefined && turn.now > later(expected, SLEPT)) this.#deps.lookout.forgive(turn);
@@ -147,7 +147,7 @@ export class TurnRules implements Rules {
     deadlines.due(turn.now, (run, task) => lookout.look(turn, run, task));
   }
 
-  /** Skips whatever can no longer come to anything; each skip is asked about in turn. */
+  /** Skips the tasks that can no longer run; each skip may cause further ones. */
   #skipDependents({ now, journal }: Turn): void {
     for (let ended = this.#ended.pop(); ended !== undefined; ended = this.#ended.pop()) {
       const { run, task } = ended;
@@ -167,12 +167,12 @@ export class TurnRules implements Rules {
     lookAhead.consider(turn.now);
     this.#isCut = !this.#toLocalWorkers(turn);
     desk.serve(turn);
-    // What was not reached in this turn does not wait for anything.
+    // A task that this turn did not reach does not wait for anything.
     const notices = this.#isCut ? [] : pools.takeNotices(turn.now);
     for (const { run, task, news } of notices) turn.journal.ofTask(run, task, news, turn.now);
   }
 
-  /** Whether that was all there is to give out now. */
+  /** Whether everything that can be given out now was. */
   #toLocalWorkers(turn: Turn): boolean {
     const { leases, workers, batchMax, ttl, heartbeat } = this.#deps;
     for (let given = 0; given < batchMax; given++) {

@@ -6,14 +6,14 @@ import { runId } from "../domain/ids.ts";
 import { LEASE_TTL } from "../domain/lease.ts";
 import { minutes, seconds } from "../domain/time.ts";
 
-/** Broken promises are looked at later; until then they are nobody's. */
+/** A rejection is looked at later; until then it must not count as unhandled. */
 function watched<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }
 
 describe("durable first", () => {
-  test("nothing is started before its claim is durable, and nobody is told", async () => {
+  test("nothing is started before its claim is durable, and no caller is told", async () => {
     const rig = await gatedRig();
     rig.store.close();
     const submitted = rig.engine.submit(manifest(), [task("a")]);
@@ -77,7 +77,7 @@ describe("when the store fails", () => {
     ["breaks", new Error("disk full"), "disk full"],
     ["is another's", "ownership-lost" as const, "Another scheduler"],
   ])(
-    "because it %s, whoever waits hears of it, nobody else is told anything, and nothing more is done",
+    "because it %s, waiting callers hear of it, no other caller is told anything, and nothing more is done",
     async (_, how, message) => {
       const rig = await gatedRig();
       const run = await rig.submit([task("a"), task("b", { needs: ["a"] })]);
@@ -160,7 +160,7 @@ describe("one turn, one commit", () => {
     rig.machine.at("root").succeeds();
     await rig.clock.settle();
     const { tasks, runs, events } = rig.store.committed.at(-1) ?? {};
-    // One of the 5,000 goes, and one speaks for all that wait.
+    // One of the 5,000 tasks starts, and one event stands for all that wait.
     expect(tasks?.map(({ row }) => row.state)).toEqual(["succeeded", "claimed", "waiting"]);
     expect(runs).toEqual([]);
     expect(events?.map(({ kind }) => kind)).toEqual(["succeeded", "claimed", "waiting"]);

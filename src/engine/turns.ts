@@ -1,6 +1,6 @@
 /**
- * One turn after the other: take what came in, decide, commit, and only then act. Nothing is told, and nothing starts, before the store has it.
- * While the store writes, the next turns decide already; what they bring is the next batch.
+ * One turn after the other: take what came in, decide, commit, and only then act. No caller is told, and nothing starts, before the store has it.
+ * While the store writes, the next turns already decide; their decisions are the next batch.
  */
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
@@ -15,14 +15,14 @@ import { Outbox } from "./outbox.ts";
 import { Recorder } from "./recorder.ts";
 import type { Input, Turn } from "./turn.ts";
 
-/** How long what is not urgent may wait for the next commit. */
+/** How long events that are not urgent may wait for the next commit. */
 const LAZY_MAX = millis(20);
 
-/** What a turn does between taking and committing. */
+/** What a turn does between its inputs and its commit. */
 export interface Rules {
-  /** Rules on everything that came in, and on everything whose time has come. */
+  /** Decides on all inputs, and on all deadlines that have passed. */
   decide(turn: Turn, inputs: readonly Input[]): void;
-  /** A task moved. */
+  /** A task has changed. */
   observe(change: Change): void;
   /** Whether there is more to decide than one turn did. */
   readonly hasMore: boolean;
@@ -35,7 +35,7 @@ export interface TurnsDeps {
   readonly clock: Clock;
   readonly store: Pick<Store, "commit" | "tend">;
   readonly epoch: Epoch;
-  /** How many tasks are enough for a batch, while others are being written. */
+  /** How many tasks are enough for a batch, while another one is being written. */
   readonly batchMax: number;
   readonly rules: Rules;
 }
@@ -73,13 +73,13 @@ export class Turns {
     });
   }
 
-  /** Has the next turn do something. */
+  /** Hands an input to the next turn. */
   take(input: Input): void {
     this.#inbox.push(input);
     this.#loop.schedule();
   }
 
-  /** Runs `change` in the next turn; kept once what it did is durable. */
+  /** Runs `change` in the next turn; resolves when its events are durable. */
   durably<T>(change: (turn: Turn) => T): Promise<T> {
     return this.#failure.promiseOf((keep, refuse) =>
       this.take((turn) => {
@@ -87,7 +87,7 @@ export class Turns {
           const result = change(turn);
           turn.answer(() => keep(result));
         } catch (error) {
-          // What a caller got wrong is the caller's: the turn goes on. A refusal may have left a trace, which comes first.
+          // A mistake of the caller is no failure of the turn. A refusal may have been recorded, and that is durable first.
           if (!(error instanceof UserError)) throw error;
           turn.answer(() => refuse(error));
         }
@@ -95,38 +95,38 @@ export class Turns {
     );
   }
 
-  /** There is something to decide, although nothing came in. */
+  /** There is something to decide without an input. */
   schedule(): void {
     this.#loop.schedule();
   }
 
-  /** Broken, never kept: when the store can no longer be trusted, nothing more is decided. */
+  /** Rejects, and never resolves: when the store can no longer be trusted, no further turn is taken. */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
 
-  /** Decides nothing more. All that waits is told why. */
+  /** Takes no further turn. Every waiting caller gets the error. */
   fail(error: unknown): void {
     this.#loop.close();
     this.#failure.happen(error);
   }
 
-  /** The promise, unless everything fails before it is kept. */
+  /** The promise, unless everything fails before it is settled. */
   orFail<T>(promise: Promise<T>): Promise<T> {
     return this.#failure.orFail(promise);
   }
 
-  /** Whether all that was decided is durable: what the World says now stays true whatever happens. */
+  /** Whether all decisions are durable: what the World says now stays true whatever happens. */
   get settled(): boolean {
     return this.#recorder.settled;
   }
 
-  /** Is told the events of each commit, once they are durable. Returns the way to stop that. */
+  /** The listener gets the events of each commit when they are durable. Returns the function that removes it. */
   listen(listener: (events: readonly Event[]) => void): () => void {
     return this.#outbox.listen(listener);
   }
 
-  /** No more turns. Kept when what was decided is written. */
+  /** Takes no more turns. Resolves when all decisions are written. */
   close(): Promise<void> {
     this.#loop.close();
     return this.#recorder.finish();
@@ -157,7 +157,7 @@ export class Turns {
     return now >= later(this.#lazySince, LAZY_MAX);
   }
 
-  /** What the turn leads to is done when this is durable. */
+  /** The effects of the turn happen when this is durable. */
   #commit(): void {
     this.#lazySince = undefined;
     this.#recorder.write();

@@ -1,4 +1,4 @@
-/** Whether a run has come to its end, and who waits to hear of it. */
+/** Whether a run has come to its end, and which callers wait for that. */
 import { judgeRun } from "../decide/finish.ts";
 import { lessonsOf } from "../decide/lessons.ts";
 import type { Pools } from "../decide/pools.ts";
@@ -21,7 +21,7 @@ export class Verdicts {
     this.#deps = deps;
   }
 
-  /** Kept when nothing of the run can go on by itself, or nobody waits for it any more. */
+  /** Resolves when the run cannot go on by itself, or when its caller does not wait any more. */
   awaited(run: Run, until?: AbortSignal): Promise<Run> {
     return new Promise<Run>((resolve) => {
       const waiters = this.#waiters.get(run) ?? new Set();
@@ -48,11 +48,11 @@ export class Verdicts {
     }
     const waiters = this.#waiters.get(run) ?? [];
     this.#waiters.delete(run);
-    // With the answers: by then whoever listens has heard of everything that led to this.
+    // With the answers: by then every listener has heard of the events that led to this.
     for (const tell of waiters) turn.answer(() => tell(run));
   }
 
-  /** What it has taught is kept; nothing else of it is needed. */
+  /** Keeps the durations of the run; nothing else of it is needed. */
   #conclude({ journal }: Turn, run: Run): void {
     const { pools, reports, keys } = this.#deps;
     journal.learn(run.manifest.name, lessonsOf(run));

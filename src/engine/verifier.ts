@@ -1,6 +1,6 @@
 /**
- * Has the scheduler itself run the acceptance command of a task whose work is done: beside the work, under the same fence, while the worker
- * that did it is free already. Only so many run at once. One that was lost with its scheduler says nothing about the work and is made again.
+ * Has the scheduler run the acceptance command of a task whose work is done: under the same fence, while the worker of the task is free
+ * already. Only a limited number run at once. A command that was lost with its scheduler proves nothing about the work, and runs again.
  */
 
 import { workerId } from "../domain/ids.ts";
@@ -19,13 +19,13 @@ export interface VerifierDeps {
   readonly ttl: Millis;
   /** How many commands run at once. */
   readonly max: number;
-  /** Whether nothing is begun any more: what waits then is left to the next scheduler. */
+  /** Whether no more commands are begun: waiting ones are left to the next scheduler. */
   readonly isShut: () => boolean;
 }
 
-/** Who holds the lease meanwhile. */
+/** The holder of the lease meanwhile. */
 const VERIFIER = workerId("local/verify");
-/** After so many runs of the command that were lost the work itself is done again. */
+/** After this many lost runs of the command the work itself is done again. */
 const LOSSES_MAX = 3;
 
 export class Verifier implements Acceptance {
@@ -63,7 +63,7 @@ export class Verifier implements Acceptance {
     this.#startNext(turn);
   }
 
-  /** Nothing is left of a command that an earlier scheduler began, or was to begin. */
+  /** Nothing is left of a command that an earlier scheduler began, or was about to begin. */
   lost(turn: Turn, run: Run, task: Task, { work, losses }: Verifying): void {
     if (losses + 1 < LOSSES_MAX) this.begin(turn, run, task, work);
     else this.#deps.leases.lose(turn, run, task, turn.now);
@@ -79,7 +79,7 @@ export class Verifier implements Acceptance {
   }
 }
 
-/** What the acceptance command makes of the work. Both have taken their time. */
+/** The outcome of the task after its acceptance command. The durations of both count. */
 function verdictOf(work: Success, outcome: Outcome): Outcome {
   const durationMs = millis(work.durationMs + outcome.durationMs);
   const usage = usedByBoth(work.usage, outcome.usage);

@@ -115,7 +115,7 @@ describe("verifying outlives its scheduler:", () => {
     expect(rig.machine.started).toEqual(["a", "a", "b"]);
   });
 
-  test("one that is gone is run again, and the work is not", async () => {
+  test("a command that is gone is run again, and the work is not", async () => {
     const { rig, run } = await atVerifying();
     rig.crash();
     rig.machine.loseAll();
@@ -134,7 +134,7 @@ describe("verifying outlives its scheduler:", () => {
     ]);
   });
 
-  test("one that is lost again and again costs the work", async () => {
+  test("a command that is lost again and again costs the work", async () => {
     const { rig, run } = await atVerifying();
     for (let at = 0; at < 3; at++) {
       rig.machine
@@ -146,7 +146,7 @@ describe("verifying outlives its scheduler:", () => {
     expect(await kinds(rig, run, "a")).toContain("expired");
   });
 
-  test("one that a stopping scheduler ended is run again by the next", async () => {
+  test("a command that a stopping scheduler ended is run again by the next", async () => {
     const { rig, run } = await atVerifying();
     rig.engine.stopAll();
     await rig.clock.settle();

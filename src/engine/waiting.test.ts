@@ -1,4 +1,4 @@
-/** Having somebody wait is a decision, and the ledger has it: once for each reason, and never once for everybody who waits. */
+/** Letting a task wait is a decision, and the ledger has it: once for each reason, and never once for every waiting task. */
 import { describe, expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { find, openRig, type Rig } from "../../test/rig/rig.ts";
@@ -65,7 +65,7 @@ describe("a wait", () => {
     expect(await waits(rig, run)).toHaveLength(4);
   });
 
-  test("for what nobody can do is told once", async () => {
+  test("for work that no session can do is recorded once", async () => {
     const rig = await openRig({ workers: 2 });
     const run = await rig.submit([task("a", { requires: ["gpu"] }), task("b"), task("c", { needs: ["b"] })]);
     rig.machine.at("b").succeeds();
@@ -73,7 +73,7 @@ describe("a wait", () => {
     expect(await waits(rig, run)).toEqual(["a: no-match"]);
   });
 
-  test("for a session is told when nobody is there, and when everybody is busy", async () => {
+  test("for a session is recorded when no session is there, and when every session is busy", async () => {
     const rig = await openRig();
     const run = await rig.submit([agentTask("a"), agentTask("b"), agentTask("c")]);
     expect(await waits(rig, run)).toEqual(["a: no-match"]);
@@ -92,7 +92,7 @@ describe("a wait", () => {
   });
 });
 
-test("a pool that nobody is in and nobody has work for is forgotten", async () => {
+test("a pool without sessions and without work is forgotten", async () => {
   const rig = await openRig();
   for (let at = 0; at < 20; at++) {
     await rig.promised(rig.engine.reception.join(profile(`s${at}`, { pool: `p${at}` })));

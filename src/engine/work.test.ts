@@ -52,7 +52,7 @@ describe("order", () => {
     const rig = await openRig();
     const run = await rig.submit([task("a")]);
     const { outcome } = rig.machine.at("a").succeeds();
-    // It is heard of, and no turn has been taken.
+    // The outcome is known, and no turn has been taken.
     await Promise.resolve(outcome);
     expect([statesOf(run), rig.engine.live]).toEqual([{ a: "claimed" }, 1]);
     await rig.promised(rig.engine.quiet());
@@ -60,7 +60,7 @@ describe("order", () => {
     expect(await rig.kinds()).toContain("succeeded");
   });
 
-  test("what has ended by itself is not told to end, although nobody has heard of that yet", async () => {
+  test("what has ended by itself is not told to end, although no turn has seen that yet", async () => {
     const rig = await openRig();
     const run = await rig.submit([task("a")]);
     rig.engine.stopAll();
@@ -126,7 +126,7 @@ describe("another try", () => {
     expect(rig.machine.started).toEqual(["a", "a"]);
   });
 
-  test("does not hold anybody else up", async () => {
+  test("does not hold any other task up", async () => {
     const rig = await openRig({ workers: 1 });
     await rig.submit([
       task("a", { priority: "critical", retry: { attempts: 2, backoff: seconds(20), factor: 1 } }),
@@ -148,7 +148,7 @@ describe("another try", () => {
     expect(find(run, "a")).toMatchObject({ attempt: 2, failures: 0 });
   });
 
-  test("is not made for ever: a task whose workers keep dying is parked, and goes on when somebody says so", async () => {
+  test("is not made for ever: a task whose workers keep dying is parked, and goes on when a person says so", async () => {
     const rig = await openRig();
     const run = await rig.submit([task("a")]);
     for (let times = 1; times <= 3; times++) {

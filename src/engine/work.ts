@@ -1,4 +1,4 @@
-/** What the engine has out: leases and their deadlines, the attempts and acceptance commands of this process, and what ends them early. */
+/** The work of the engine: leases and their deadlines, the attempts and acceptance commands of this process, and what ends them early. */
 import { Deadlines } from "../decide/deadlines.ts";
 import type { Pools } from "../decide/pools.ts";
 import { PRESSURE_POLICY } from "../decide/pressure.ts";
@@ -26,7 +26,7 @@ export interface WorkDeps extends Pick<EngineDeps, "clock" | "executor" | "logOf
   readonly roll: Roll;
   readonly ttl: Millis;
   readonly modeOf: (pool: string) => DispatchMode;
-  /** Has the next turn do something. */
+  /** Hands an input to the next turn. */
   readonly take: (input: Input) => void;
   /** Whether nothing is begun any more. */
   readonly isShut: () => boolean;
@@ -38,7 +38,7 @@ export function assembleWork({ clock, executor, logOf, options, ...deps }: WorkD
   const { world, pools, roll, ttl, modeOf, take, isShut } = deps;
   const { grace = GRACE, stuckAfter } = options;
   const signs = new Signs(() => clock.leapt());
-  /** Time-outs are longer when there is much to do. */
+  /** Time-outs are longer when the queue is full. */
   const patience = (): number => PRESSURE_POLICY[pools.local.mode].timeoutFactor;
   const deadlines = new Deadlines((_, task) => nextDeadline(task, signs.of(task), patience(), stuckAfter));
   const nodeOf = (worker: WorkerId): string => pools.local.nodeOf(worker).name;
