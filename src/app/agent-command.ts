@@ -1,5 +1,5 @@
 /**
- * The command that does one task for `rota work`: it has the prompt on standard input, and a process group of its own, which ends with it.
+ * The command that does one task for `rota work`: it gets the prompt on standard input, and a process group of its own, which ends with it.
  */
 import { spawn } from "node:child_process";
 import { StringDecoder } from "node:string_decoder";
@@ -15,7 +15,7 @@ export interface AgentOrder {
 export interface AgentEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The first part of what it printed, and the last. */
+  /** The first and the last part of its output. */
   readonly head: string;
   readonly tail: string;
   /** Why it could not be started. */
@@ -23,7 +23,7 @@ export interface AgentEnd {
 }
 
 export interface RunningAgent {
-  /** Kept when nothing of its group is left, and its output has been read. */
+  /** Resolves when no process of its group is left, and its output has been read. */
   readonly ended: Promise<AgentEnd>;
   /** Asks the group to end, and kills it after `grace`. May be called again to shorten the grace. */
   stop(grace: Millis): void;
@@ -31,10 +31,10 @@ export interface RunningAgent {
 
 export type StartAgent = (order: AgentOrder) => RunningAgent;
 
-/** What is kept of the output: a summary is short, and so is what is said of a failure. */
+/** How much of the output is kept: summaries and failure messages are short. */
 const HEAD_MAX = 4_000;
 const TAIL_MAX = 1_000;
-/** How long what the agent has left behind may take to end. */
+/** How long processes that the agent has left behind may take to end. */
 const LEFTOVERS = seconds(2);
 
 /** `show` is given everything the agent prints. */
@@ -47,7 +47,7 @@ export const agentCommand =
       const decoder = new StringDecoder("utf8");
       stream.on("data", (bytes: Buffer) => output.take(decoder.write(bytes)));
     }
-    // An agent that reads no prompt is none of our business.
+    // The agent need not read its prompt.
     child.stdin.on("error", () => undefined).end(prompt);
 
     let kill: Timer | undefined;
@@ -88,12 +88,12 @@ class Output {
   }
 }
 
-/** To the whole group; a group that is gone needs none. */
+/** To the whole group, if it still exists. */
 function signal(group: number | undefined, name: NodeJS.Signals): void {
   if (group === undefined) return;
   try {
     process.kill(-group, name);
   } catch {
-    // Nothing of it is left.
+    // No process of the group is left.
   }
 }

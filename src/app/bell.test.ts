@@ -19,7 +19,7 @@ function opened() {
   return { state, clock, rung, gone, [Symbol.dispose]: () => bell[Symbol.dispose]() };
 }
 
-/** What is watched is told by the system, and everything else by the clock of the test. */
+/** The system reports changes of watched files; everything else goes by the clock of the test. */
 const soon = { timeout: 10_000, interval: 5 };
 
 test("a bell that rings is heard, also when it was taken away and is there again", async () => {

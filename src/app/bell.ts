@@ -1,6 +1,6 @@
 /**
- * Tells a scheduler that people have asked for something, and that its state directory was removed. The two files are watched, and not the
- * directory, where every commit changes something. Where the system cannot watch, they are looked at now and then.
+ * Tells a scheduler that people have requested something, and that its state directory was removed. It watches the two files, and not the
+ * directory, where every commit changes something. Where the system cannot watch, it looks at them now and then.
  */
 import { closeSync, type FSWatcher, openSync, statSync, watch } from "node:fs";
 import { UserError } from "../domain/errors.ts";
@@ -11,15 +11,15 @@ import type { StateDir } from "./state.ts";
 export interface BellDeps {
   readonly state: Pick<StateDir, "root" | "bell" | "database">;
   readonly clock: Pick<Clock, "now" | "at">;
-  /** How often files are looked at that cannot be watched. */
+  /** How often files that cannot be watched are looked at. */
   readonly poll: Millis;
   /** There may be requests. */
   readonly rung: () => void;
-  /** The state directory is gone. Told once. */
+  /** The state directory is gone. Called once. */
   readonly gone: (error: UserError) => void;
 }
 
-/** A directory is removed file by file: what is looked at before the last one is gone would be taken for a bell that was replaced. */
+/** A directory is removed file by file: a bell that is missing before the rest is gone would look like a replaced one. */
 const SETTLES = millis(100);
 
 export function answerBell({ state, clock, poll, rung, gone }: BellDeps): Disposable {
@@ -72,7 +72,7 @@ function watchIn(file: string, hear: (change: "rename" | "change") => void): FSW
   }
 }
 
-/** Names the file that is there, whatever its path. */
+/** Names the file itself, whatever its path. */
 function identityOf(file: string): string | undefined {
   const stat = statSync(file, { throwIfNoEntry: false });
   return stat && `${stat.dev}:${stat.ino}`;

@@ -1,10 +1,10 @@
-/** What a person wants changed about a task, as it is typed: `priority=high`, `retry.attempts=3`, or all of it as JSON. */
+/** The changes to a task as a person types them: `priority=high`, `retry.attempts=3`, or all of them as JSON. */
 import { parse } from "yaml";
 import { UserError } from "../domain/errors.ts";
 
 type Changes = Record<string, unknown>;
 
-/** A JSON object. What its fields may be is the daemon's to say. */
+/** A JSON object. The daemon checks its fields. */
 export function readChanges(text: string): Changes {
   let value: unknown;
   try {
@@ -37,7 +37,7 @@ const EXAMPLE = "Such as: --set priority=high, --set retry.attempts=3 or --set '
 const isWord = (text: string): boolean => /^[A-Za-z_]\w*$/.test(text) && text !== "__proto__";
 const partsOf = (value: unknown): object => (typeof value === "object" && value !== null ? value : {});
 
-/** Lists and maps are read as in a plan, and numbers as numbers; everything else is the text that it is. */
+/** Lists and maps are read as in a plan, and numbers as numbers; any other text stays text. */
 function readValue(text: string): unknown {
   if (/^\s*[[{"]/.test(text) || /^-?\d+(?:\.\d+)?$/.test(text)) {
     try {

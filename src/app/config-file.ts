@@ -1,11 +1,11 @@
-/** The configuration file as a value whose parts know where they stand. */
+/** The configuration file as a value, with the place of each part. */
 import { UserError } from "../domain/errors.ts";
 import { offsetOf, Place, type Position, positionsIn } from "../plan/places.ts";
 import { readSource } from "../plan/read.ts";
 import type { Blame, Path } from "../std/problems.ts";
 
 export interface ConfigFile {
-  /** As messages call it. */
+  /** The name of the file in messages. */
   readonly name: string;
   readonly value: unknown;
   readonly place: (path: Path, at: Blame) => Position;

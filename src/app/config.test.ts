@@ -33,7 +33,7 @@ async function faults(cwd: string, rest: Partial<ConfigSources> = {}): Promise<s
 }
 
 describe("a value comes from", () => {
-  test("the default, when nobody says anything", async () => {
+  test("the default, when nothing is set", async () => {
     const { values, origins } = await load(folder());
     expect(values).toEqual({
       workers: coreCount(),

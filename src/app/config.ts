@@ -1,4 +1,4 @@
-/** The settings: one table, from which follow their types, defaults, help, JSON Schema and reference page. */
+/** The settings: one table, from which their types, defaults, help, JSON Schema and reference page follow. */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { PATIENCE } from "../decide/aging.ts";
@@ -77,8 +77,8 @@ export const SETTINGS = {
   orphans: oneOf(ORPHANS)
     .default(PROCESS_DEFAULTS.orphans)
     .describe(
-      "What becomes of running tasks when their scheduler dies. `keep`: they run on for `leaseTtl`, and whoever goes on with their run takes them " +
-        "over; whoever runs something else in the same state directory ends them. `stop`: they are ended at once.",
+      "What becomes of running tasks when their scheduler dies. `keep`: they run on for `leaseTtl`, and the scheduler that goes on with their run takes them " +
+        "over; a scheduler that runs something else in the same state directory ends them. `stop`: they are ended at once.",
     ),
   priorities: oneOf(LANE_POLICIES)
     .default("shares")
@@ -112,7 +112,7 @@ export const SETTINGS = {
     .describe("How long a task is kept for the session that was woken for it."),
   wakeInterval: duration(millis(10))
     .default(seconds(15), "15s")
-    .describe("How often it is looked whether somebody should be woken, besides whenever something happens."),
+    .describe("How often the scheduler looks for sessions to wake, besides after each event."),
   wakeCooldown: duration()
     .default(seconds(60), "60s")
     .describe("How long a session is not woken again for the same task. 0s: no such time."),
@@ -181,7 +181,7 @@ export interface ConfigSources {
   /** Where the plan is: its own configuration comes first. */
   readonly planDir?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** As typed, or as the command line has read them. */
+  /** As typed, or as the command line has parsed them. */
   readonly flags: Readonly<Partial<Record<Setting, string | number>>>;
 }
 
@@ -199,7 +199,7 @@ export const configJsonSchema = () => ({
 /** Settings as a program writes them: durations as text, such as `90s`. */
 export type Settings = { readonly [S in Setting]?: Config[S] extends Millis ? string : Config[S] };
 
-/** All settings, those that are not given as they are by default. Neither files nor variables are read. */
+/** All settings, with the defaults for those that are not given. Neither files nor variables are read. */
 export function configOf(settings: Settings): Config {
   const problems = new Problems("the settings");
   const read = FILE.read(settings, problems);
@@ -213,7 +213,7 @@ export function configOf(settings: Settings): Config {
   return config;
 }
 
-/** Every setting with its value and where that comes from. All that is wrong is said at once. */
+/** Every setting with its value and its origin. All mistakes are reported at once. */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
   const { env, flags } = sources;
   const found = await findConfigFile(sources);
@@ -274,7 +274,7 @@ function take(
   faults.push(...problems.list.map(({ message, hint }) => sentence(message, hint)));
 }
 
-/** A variable is always text: what it stands for follows from what the setting takes. */
+/** A variable is always text; the schema of the setting says what it stands for. */
 function fromText(raw: string, { types }: Schema<unknown, "optional" | "defaulted">): unknown {
   if (types.includes("map")) return fromJson(raw);
   if (types.includes("list")) {
@@ -285,7 +285,7 @@ function fromText(raw: string, { types }: Schema<unknown, "optional" | "defaulte
 }
 const isNumeric = (raw: string): boolean => /^-?\d+(?:\.\d+)?$/.test(raw);
 
-/** What a setting of several parts is written as where only text can be written. */
+/** A setting of several parts, written as JSON where only text is possible. */
 function fromJson(raw: string): unknown {
   try {
     return JSON.parse(raw);
@@ -294,7 +294,7 @@ function fromJson(raw: string): unknown {
   }
 }
 
-/** A lease that is not renewed in time is lost although its holder lives. */
+/** A lease that is renewed too seldom is lost although its holder lives. */
 function contradictions({ heartbeat, leaseTtl }: Config, origins: Readonly<Record<Setting, Origin>>): string[] {
   if (heartbeat * 2 <= leaseTtl) return [];
   const origin = origins.heartbeat.kind === "default" ? origins.leaseTtl : origins.heartbeat;
@@ -343,7 +343,7 @@ async function configIn(folder: string, cwd: string): Promise<ConfigFile | undef
 
 function textOf(file: string): string | undefined {
   try {
-    // Most folders have none, and an error takes longer than the question.
+    // Most folders have none, and an exception takes longer than this check.
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
     return readFileSync(file, "utf8").replace(/^\ufeff/, "");
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Starts what runs the tasks. It takes longest of all to be ready, so it is begun before the rest is even loaded. */
+/** Starts the executors. They take longest to be ready, so they are started before the rest of the program is even loaded. */
 import { isLocalWorker } from "../domain/spec.ts";
 import { systemClock } from "../effects/clock.ts";
 import type { Attempt, Executor } from "../execute/executor.ts";
@@ -28,7 +28,7 @@ export function openCrew({ state, config, environment, functions, isNew = false 
   return openRegistry({ process, ...(functions !== undefined && { function: functions }) }, kindOf);
 }
 
-/** Functions are called in this process; whatever else the workers of this machine have to do is done by processes. */
+/** Functions are called in this process; processes do all other work of this machine's workers. */
 export const kindOf = ({ work, where }: Attempt): "function" | "process" | undefined => {
   if ("call" in work) return "function";
   return isLocalWorker(where.worker) ? "process" : undefined;

@@ -1,4 +1,4 @@
-/** Looks this machine and a state directory over, and says what it finds. Changes nothing. */
+/** Checks this machine and a state directory, and reports what it finds. Changes nothing. */
 
 import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
@@ -20,13 +20,13 @@ export type Finding = Health["findings"][number];
 
 const FREE_PROBLEM = 100 * 2 ** 20;
 const FREE_WARNING = 2 ** 30;
-/** A damaged ledger may be wrong about every task: the first few are enough to see that it is. */
+/** A damaged ledger may be wrong about every task: the first few findings are enough. */
 const SHOWN_MAX = 20;
 const PRIVATE = 0o077;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Every check in turn. Without a state directory only the machine is looked at. */
+/** Every check in turn. Without a state directory only the machine is checked. */
 export async function* diagnose(state: StateDir | undefined, env: Env): AsyncGenerator<Finding> {
   yield { check: "node", health: "ok", message: `Node ${process.versions.node}` };
   yield { check: "sqlite", health: "ok", message: `SQLite ${process.versions.sqlite ?? "unknown"}` };
@@ -80,7 +80,7 @@ const SAVE =
   "Copy the directory before you do anything else. Put back a copy from before the damage, or go on in a new one with --state DIR; " +
   "`sqlite3 rota.db .recover` saves what can still be read.";
 
-/** A damaged store is not lost as a whole: what is read is held against its checksums, so what can be read is right. */
+/** A damaged store is not lost as a whole: every row is checked against its checksum, so what can be read is right. */
 async function findReadable(store: Store): Promise<Finding> {
   const check = "store";
   try {
@@ -121,7 +121,7 @@ async function checkPermissions({ root }: StateDir): Promise<Finding> {
   }
   if ((mode & PRIVATE) === 0) return { check, health: "ok", message: `${root} is yours alone` };
   const shown = (mode & 0o777).toString(8);
-  const hint = `Logs may hold what is nobody else's business: \`chmod 700 ${root}\`.`;
+  const hint = `Logs may hold secrets: \`chmod 700 ${root}\`.`;
   return { check, health: "warning", message: `${root} is open to others (mode ${shown})`, hint };
 }
 
@@ -133,7 +133,7 @@ async function checkDisk({ root }: StateDir): Promise<Finding> {
   return { check: "disk", health, message: `${formatBytes(free)} free`, ...hint };
 }
 
-/** What a scheduler is writing to at this moment cannot be compared: only what has ended is. */
+/** What a scheduler is writing at this moment cannot be compared: only ended runs are. */
 async function* checkLedger(store: Store, isLive: boolean): AsyncGenerator<Finding> {
   const rows = await store.runs();
   const ended = rows.filter(({ status }) => !isLive || status.state === "finished");
@@ -155,7 +155,7 @@ async function* checkLedger(store: Store, isLive: boolean): AsyncGenerator<Findi
   if (!isLive) yield* checkHistory(store);
 }
 
-/** A report that came too late may be written down while we look: a run that seems wrong is looked at once more, by itself. */
+/** A late report may be recorded meanwhile: a run that seems wrong is checked once more, by itself. */
 async function replayEnded(store: Store, runs: readonly RunNo[]): Promise<readonly string[]> {
   const wrong: string[] = [];
   for (const [no, found] of await replayRuns(store, runs))
@@ -163,7 +163,7 @@ async function replayEnded(store: Store, runs: readonly RunNo[]): Promise<readon
   return wrong;
 }
 
-/** What the tables agree with may still be something that should never have happened. */
+/** A history that agrees with the tables may still break a law. */
 async function* checkHistory(store: Store): AsyncGenerator<Finding> {
   const check = "history";
   const hint = "Nothing was changed. Keep a copy and report it: this should never happen.";
@@ -186,7 +186,7 @@ function checkOwner(owner: Owner | undefined, scheduler: Owner | undefined): Fin
   };
 }
 
-/** Processes of tasks whose scheduler is gone. They end by themselves when their lease does; after that something is wrong. */
+/** Processes of tasks whose scheduler is gone. They end by themselves when their lease does; a process after that is a fault. */
 function* checkProcesses({ root }: StateDir, scheduler: Owner | undefined): Generator<Finding> {
   const check = "processes";
   const stateId = readStateId(root);

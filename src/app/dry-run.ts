@@ -1,4 +1,4 @@
-/** `rota run --dry-run`: what would be run, in which order and where. The store is only read, and nothing is written. */
+/** `rota run --dry-run`: which tasks would run, in which order and where. The store is only read, and nothing is written. */
 import { existsSync } from "node:fs";
 import { buildGraph, type Graph } from "../domain/graph.ts";
 import type { TaskId } from "../domain/ids.ts";
@@ -42,7 +42,7 @@ export async function dryRun(loaded: LoadedPlan, state: StateDir, config: Config
   };
 }
 
-/** The run that `--resume` would go on with, or would find at its end; nothing where it would begin a new one. */
+/** The run that `--resume` would continue, or would find at its end; nothing where it would begin a new one. */
 async function wouldResume(loaded: LoadedPlan, { database }: StateDir): Promise<Run | undefined> {
   if (!existsSync(database)) return undefined;
   const { openStore } = await import("../store/open.ts");
@@ -51,7 +51,7 @@ async function wouldResume(loaded: LoadedPlan, { database }: StateDir): Promise<
   return row && (await loadRun({ store }, row));
 }
 
-/** The tasks of the run that have not come to an end, which wait only for each other. */
+/** The tasks of the run that have not ended, with the needs among them. */
 function whatIsLeft(plan: Plan, run: Run): Plan {
   const open = new Set<TaskId>(run.tasks.flatMap(({ spec, status }) => (isTerminal(status.state) ? [] : [spec.id])));
   const isOpen = (id: TaskId): boolean => open.has(id);
@@ -72,7 +72,7 @@ function wavesOf({ graph }: { readonly graph: Graph }): Int32Array {
   return waves;
 }
 
-/** Which task begins before which, as the scheduler would choose; those that could not begin come last. */
+/** Which task begins before which, as the scheduler would choose; tasks that could not begin come last. */
 async function beginnings(plan: Plan, state: StateDir, config: Config): Promise<(task: TaskId) => number> {
   const history = await historyOf(state, plan.name);
   const { durations } = lastingOf(plan.tasks, new Map(), history);

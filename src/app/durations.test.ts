@@ -17,7 +17,7 @@ async function read(text: string | Uint8Array): Promise<Record<string, number>> 
   return Object.fromEntries(await readDurations(file, "actual.json", SPECS));
 }
 
-/** What is said about it. */
+/** The error message. */
 async function refusal(text: string | Uint8Array): Promise<string> {
   const error = await read(text).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(UserError);
@@ -53,7 +53,7 @@ describe("the file of true durations", () => {
     expect(await refusal(text)).toContain(message);
   });
 
-  test("is told everything that is wrong with it at once, as far as anybody reads", async () => {
+  test("is told everything that is wrong with it at once, as far as a person reads", async () => {
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`x${at}`, 1]));
     const message = await refusal(JSON.stringify({ build: -1, ...many }));
     expect(message.split("\n")).toHaveLength(11);

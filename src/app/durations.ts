@@ -1,4 +1,4 @@
-/** How long each task of a plan really takes, for a simulation: as the file says, else the plan, else earlier runs, else a second. */
+/** How long each task of a plan really takes in a simulation: by the file, else the plan, else earlier runs, else a second. */
 import { readFile } from "node:fs/promises";
 import { UserError } from "../domain/errors.ts";
 import { knownDuration } from "../domain/estimate.ts";
@@ -16,7 +16,7 @@ export type Durations = ReadonlyMap<TaskId, Millis>;
 export interface Lasting {
   /** In the order of the plan. */
   readonly durations: readonly Millis[];
-  /** How many tasks have their duration from where. */
+  /** How many durations come from each source. */
   readonly sources: Readonly<Record<"actual" | "estimate" | "history" | "unknown", number>>;
 }
 
@@ -38,7 +38,7 @@ export function lastingOf(specs: readonly TaskSpec[], actual: Durations, history
 
 const PROBLEMS_MAX = 10;
 
-/** A JSON object of task ids and milliseconds. All that is wrong is said at once. */
+/** A JSON object of task ids and milliseconds. All mistakes are reported at once. */
 export async function readDurations(file: string, name: string, specs: readonly TaskSpec[]): Promise<Durations> {
   const value = parse(await textOf(file, name), name);
   if (!isMap(value)) throw new UserError("DURATIONS_INVALID", `${name} is not a JSON object`);
@@ -77,7 +77,7 @@ function parse(text: string, name: string): unknown {
   }
 }
 
-/** Infinity is what JSON reads 1e999 as. */
+/** JSON reads 1e999 as infinity. */
 const isDuration = (value: unknown): value is Millis =>
   typeof value === "number" && value >= 0 && value <= DURATION_MAX;
 

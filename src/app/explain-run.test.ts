@@ -11,7 +11,7 @@ import { explainTask } from "./explain-run.ts";
 import { SERVE } from "./owner.ts";
 import { loadRun, type Reader } from "./reader.ts";
 
-/** What a look at a store says of a task, whose owner has these limits. */
+/** The explanation of a task from the store alone, whose owner has these limits. */
 async function lookAt(tasks: number, limits: object, isScheduled = true) {
   await using store = openMemoryStore();
   const acquired = await store.acquire({ ...owner("rota run"), ...limits });
@@ -28,7 +28,7 @@ async function lookAt(tasks: number, limits: object, isScheduled = true) {
   return await explainTask(reader, run, run.tasks[1] as Task);
 }
 
-test("a task that waits because the queue is full is said to, by whoever only looks", async () => {
+test("a task that waits because the queue is full is said to, by a process that only looks", async () => {
   const { wait, gates } = await lookAt(900, { pressure: PRESSURE_PRESETS.strict });
   expect(wait).toMatchObject({ reason: "backpressure" });
   expect(gates).toContainEqual(expect.objectContaining({ gate: "pressure", open: false, queued: 899, depth: 1_000 }));
@@ -61,7 +61,7 @@ test.each([
   expect(loaded).toHaveLength(expected);
 });
 
-test("where nobody schedules, nothing is about to start", async () => {
+test("without a scheduler nothing is about to start", async () => {
   const { wait, gates } = await lookAt(3, {}, false);
   expect(wait).toMatchObject({ reason: "capacity", workers: 0, idle: 0 });
   expect(gates).toContainEqual(expect.objectContaining({ gate: "workers", open: false, total: 0 }));

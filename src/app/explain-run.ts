@@ -1,4 +1,4 @@
-/** Answers "why is it not running?" from what is recorded, by asking dispatchers that stand where the scheduler's do. */
+/** Answers "why is it not running?" from the store, with dispatchers in the same state as the scheduler's. */
 import type { Dispatcher } from "../decide/dispatcher.ts";
 import { blockers, explain, waitsOf } from "../decide/explain.ts";
 import { Pools } from "../decide/pools.ts";
@@ -30,7 +30,7 @@ export async function explainTask(reader: Reader, run: Run, task: Task): Promise
   return { ...explained, wait: idle, gates };
 }
 
-/** What it waits for while nothing is given out, where that comes first. */
+/** The wait of a task while the scheduler gives nothing out, where that comes first. */
 function idleWait(wait: Wait | undefined): Wait | undefined {
   if (wait?.reason !== "capacity" && wait?.reason !== "no-match") return undefined;
   const { pool } = wait;
@@ -38,7 +38,7 @@ function idleWait(wait: Wait | undefined): Wait | undefined {
   return { reason: "capacity", workers: 0, idle: 0, ...(pool !== undefined && { pool }) };
 }
 
-/** A session, as far as a look at a run is concerned. */
+/** A session, as far as it matters for a run. */
 export interface SessionGlimpse {
   readonly session: string;
   readonly pool: string;
@@ -48,7 +48,7 @@ export interface SessionGlimpse {
 export interface Waits {
   /** The one reason why a task is not running, for those that wait. */
   readonly waitOf: (task: Task) => Wait | undefined;
-  /** What there is to share, and what is free of it. */
+  /** The shared resources, and how much of each is free. */
   readonly resources: readonly { readonly name: string; readonly capacity: number; readonly free: number }[];
   readonly sessions: readonly SessionGlimpse[];
 }
@@ -71,12 +71,12 @@ export async function explainWaits(reader: Reader, run: Run): Promise<Waits> {
   return { waitOf, resources, sessions: sessionGlimpses(world, pools) };
 }
 
-/** What holds back what remains of a run that cannot go on by itself. */
+/** What holds back the remaining tasks of a run that cannot go on by itself. */
 export async function explainBlockers(reader: Reader, run: Run): Promise<readonly Blocker[]> {
   return blockers((await sceneOf(reader, run)).pools, run, reader.now());
 }
 
-/** Who holds as much as it can is busy, whatever it said last. */
+/** A session that holds as many tasks as it can is busy, whatever it said last. */
 export function sessionGlimpses(
   { sessions }: Pick<World, "sessions">,
   pools: { line(pool: string): Pick<Dispatcher, "isIdle"> },
@@ -96,7 +96,7 @@ interface Scene {
   readonly world: World;
 }
 
-/** With what the scheduler has to give, or had: what it holds was taken from that. */
+/** With the resources that the scheduler has, or had: the held tasks took of these. */
 async function sceneOf(reader: Reader, run: Run): Promise<Scene> {
   const { store } = reader;
   const owner = await reader.owner();
@@ -115,7 +115,7 @@ async function sceneOf(reader: Reader, run: Run): Promise<Scene> {
     world.sessions.set(session.profile.id, session);
     pools.enrol(session);
   }
-  // Only what the ledger remembers can be said of a service: how the last attempts went that depended on it.
+  // Only the ledger remembers how the last attempts ended that depended on a service.
   if (run.tasks.some(({ spec }) => spec.provider !== undefined)) {
     pools.local.breakers.recall(run, await store.events({ run: run.no }));
   }
@@ -130,9 +130,9 @@ async function sceneOf(reader: Reader, run: Run): Promise<Scene> {
   return { pools, world };
 }
 
-/** A daemon shares what it has among all runs that did not end; any other scheduler has only its own. */
+/** A daemon shares its resources among all runs that have not ended; any other scheduler has only its own run. */
 async function othersOf(reader: Reader, { no, status }: Run): Promise<readonly Run[]> {
-  // Nothing of it waits any more, so nobody can be in its way.
+  // No task of the run waits any more, so no other run is in its way.
   if (status.state === "finished") return [];
   const rows = (await reader.store.runs("unfinished")).filter((row) => row.no !== no);
   if (rows.length === 0) return [];
@@ -141,7 +141,7 @@ async function othersOf(reader: Reader, { no, status }: Run): Promise<readonly R
   return Promise.all(rows.map((row) => loadRun(reader, row)));
 }
 
-/** What is in the ledger alone: how the last attempt went, and who had the task cancelled. */
+/** What only the ledger has: how the last attempt ended, and which person had the task cancelled. */
 async function recordOf(
   { store }: Reader,
   run: Run,
@@ -155,5 +155,5 @@ async function recordOf(
   return record;
 }
 
-/** The same answers from a scheduler's own dispatcher, for the command that runs it. */
+/** The same answers from a scheduler's own dispatchers, for the command that runs the scheduler. */
 export { blockers as blockersOf, waitsOf as waitsIn } from "../decide/explain.ts";

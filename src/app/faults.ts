@@ -6,12 +6,12 @@ import { hearFaults } from "../effects/faults.ts";
 const ENDS_WITHIN = seconds(20);
 
 /**
- * An error that no caller catches ends the command as one that a caller would have caught. A scheduler stops in order first what runs here,
- * which it may not be able to do any more.
+ * An error that no caller catches ends the command like an error that a caller has caught. A scheduler first stops its running attempts in
+ * order, if it still can.
  */
 export function endingAtFaults(): Disposable & { readonly heard: Promise<never> } {
   const { promise, reject } = Promise.withResolvers<never>();
-  // A command that ends by itself hears of nothing.
+  // A command that ends by itself hears of no such error.
   promise.catch(() => {});
   const clock = systemClock();
   let timer: Timer | undefined;

@@ -1,4 +1,4 @@
-/** A key that nobody has used: what is asked under it may be asked again without harm. */
+/** A key that was never used: a call with it may be repeated without harm. */
 import { systemSecrets } from "../effects/random.ts";
 
 export const freshKey = (): string => systemSecrets().token();

@@ -1,4 +1,4 @@
-/** Putting things on hold, and letting them go, where no scheduler works: written down for the next one to go by. */
+/** Pauses and resumes where no scheduler works: recorded for the next scheduler. */
 import { UserError } from "../domain/errors.ts";
 import { type PauseScope, scopeKey } from "../domain/pause.ts";
 import { LOCAL_POOL } from "../domain/spec.ts";
@@ -32,7 +32,7 @@ export async function letGoHere(request: PauseRequest, asked: Asked, where: Wher
   return await scheduler.engine.reception.letGo(scope, asked);
 }
 
-/** Takes up no run, so nothing is started, and what a dead scheduler left running is left to the next one. */
+/** Takes up no run, so nothing is started, and the attempts of a dead scheduler are left to the next one. */
 async function ownForAMoment(where: Where, command: string): Promise<Scheduler> {
   const state: StateDir = stateHere(where);
   refuseInside(state.root, where.env);
@@ -62,7 +62,7 @@ interface Scoped {
   readonly names: Pick<PauseReply, "of" | "pool" | "run" | "task">;
 }
 
-/** Looked up in the store, which no scheduler works in: a run that has ended cannot be put on hold. */
+/** Looked up in the store, which no scheduler uses now: a run that has ended cannot be paused. */
 async function scopeOf(scheduler: Scheduler, request: PauseRequest, find = findScope): Promise<Scoped> {
   const found: { run?: string; task?: string } = {};
   const rowOf = async (name: string | undefined): Promise<RunRow> => {

@@ -38,7 +38,7 @@ const codeOf = (ask: () => unknown): string => {
   throw new Error("was not refused");
 };
 
-test("a lease is found by its task, in a file that nobody else may read", () => {
+test("a lease is found by its task, in a file that no other user may read", () => {
   const root = freshRoot();
   keepLease(root, lease);
   expect(findLease(root, { task: "review" })).toEqual(lease);
@@ -122,7 +122,7 @@ test("sessions that left only old files are forgotten, and others are not", () =
   expect(readdirSync(join(root, "leases"))).toEqual(["s2"]);
 });
 
-test("a renewal brings back neither a lease that was dropped at the same moment nor one that another claim has replaced", () => {
+test("a renewal brings back neither a lease that was dropped at the same moment nor a lease that another claim has replaced", () => {
   const root = freshRoot();
   keepLease(root, lease);
   renewKept(root, { ...lease, deadline: "2026-03-14T12:05:00Z" });

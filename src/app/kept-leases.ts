@@ -1,7 +1,7 @@
 /**
- * Leases that sessions on this machine hold through the command line, each in a private file of its own: whoever reports needs to name
- * only the task, and the token stands in no argument. Every session has its own folder, so that one that has lost a task cannot
- * report with the lease of the one that has it now.
+ * Leases that sessions on this machine hold through the command line, each in a private file of its own: a report names only the task,
+ * and the token is in no argument. Every session has its own folder, so a session that has lost a task cannot report with the lease of
+ * the session that has it now.
  */
 import {
   closeSync,
@@ -37,7 +37,7 @@ const LEASE = object({
 });
 export type KeptLease = Infer<typeof LEASE>;
 
-/** Which lease is meant. */
+/** Which lease a command names. */
 export interface LeaseSought {
   readonly task: string;
   /** Its id, or the start of it. */
@@ -48,10 +48,10 @@ export interface LeaseSought {
 
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
-/** No lease lives that long without a renewal, which writes its file anew. */
+/** No lease lives that long without a renewal, which writes its file again. */
 const STALE_MS = 2 * SESSION_TTL_MAX;
 
-/** Replaces what the session knew of the task before. Written whole or not at all. */
+/** Replaces an older lease of the task in this session. Written whole or not at all. */
 export function keepLease(root: string, lease: KeptLease): void {
   const folder = join(folderOf(root, lease.session), lease.run);
   const file = join(folder, `${lease.task}.json`);
@@ -66,8 +66,8 @@ export function keepLease(root: string, lease: KeptLease): void {
 }
 
 /**
- * Notes the new deadline of a lease that is still kept. Into the file that is there, and not into a new one in its place: whoever reported the
- * end at the same moment has taken it away, and it must not come back. All but the deadline is as it was, which is always as long.
+ * Writes the new deadline into the existing file of a lease, and does not replace the file: a report of the end at the same moment has
+ * removed the file, and it must not come back. Only the deadline changes, and its length does not.
  */
 export function renewKept(root: string, lease: KeptLease): void {
   const file = join(folderOf(root, lease.session), lease.run, `${lease.task}.json`);
@@ -84,7 +84,7 @@ export function renewKept(root: string, lease: KeptLease): void {
   }
 }
 
-/** The one lease that is meant. Where several could be, nothing is guessed. */
+/** The lease that the command names. If several could be meant, it is an error. */
 export function findLease(root: string, sought: LeaseSought): KeptLease {
   const found = isId(sought.task) ? leasesOf(root, sought) : [];
   const [lease, ...others] = found.filter(({ fence }) => sought.fence === undefined || fence === sought.fence);
@@ -103,22 +103,22 @@ export function findLease(root: string, sought: LeaseSought): KeptLease {
   );
 }
 
-/** Forgets it, unless another claim has taken its place. */
+/** Removes the lease, unless another claim has replaced it. */
 export function dropLease(root: string, lease: KeptLease): void {
   const file = join(folderOf(root, lease.session), lease.run, `${lease.task}.json`);
   if (readLease(file)?.fence === lease.fence) rmSync(file, { force: true });
 }
 
-/** Whether it is still kept: whoever reported the end of it has dropped it. */
+/** Whether the lease still has its file: the report of its end removes it. */
 export const isKept = (root: string, lease: KeptLease): boolean =>
   readLease(join(folderOf(root, lease.session), lease.run, `${lease.task}.json`))?.fence === lease.fence;
 
-/** The session is gone, and everything it held with it. */
+/** The session is gone, with all its leases. */
 export function dropSession(root: string, session: string): void {
   rmSync(folderOf(root, session), { recursive: true, force: true });
 }
 
-/** Forgets sessions that left nothing but old files. */
+/** Removes folders of sessions that have only old files. */
 export function dropStale(root: string, clock: Clock = systemClock()): void {
   const now = clock.now();
   const all = join(root, FOLDER);
@@ -131,7 +131,7 @@ export function dropStale(root: string, clock: Clock = systemClock()): void {
 
 const FOLDER = "leases";
 
-/** Sessions may be called anything; what is no good name for a folder goes by its hash. */
+/** A session may have any name; a name that is no good for a folder is replaced by its hash. */
 const folderOf = (root: string, session: string): string =>
   join(root, FOLDER, isId(session) ? session : `~${hashToken(session)}`);
 
@@ -147,7 +147,7 @@ function leasesOf(root: string, { task, run, session }: LeaseSought): readonly K
   );
 }
 
-/** What cannot be read as a lease is none. */
+/** A file that cannot be read as a lease counts as missing. */
 function readLease(file: string | number): KeptLease | undefined {
   try {
     return LEASE.read(JSON.parse(readFileSync(file, "utf8")), new Problems(String(file)));

@@ -1,4 +1,4 @@
-/** Single keys of the person at the terminal, while a question is open. In between the terminal stays as the shell left it. */
+/** Single keys of the person at the terminal, while a question is open. At other times the terminal is as the shell left it. */
 import { isForeground } from "../effects/host.ts";
 
 export interface Keyboard {
@@ -6,19 +6,19 @@ export interface Keyboard {
   close(): void;
 }
 
-/** Keys that the terminal itself would have answered with a signal. */
+/** Keys for which the terminal itself would have sent a signal. */
 const SIGNALS: Readonly<Record<string, NodeJS.Signals>> = { "\x03": "SIGINT", "\x1c": "SIGQUIT", "\x1a": "SIGTSTP" };
 
-/** Nothing where no person can answer: standard input is no terminal, or this is a job in the background, which would be stopped for asking. */
+/** Nothing where no person can answer: standard input is no terminal, or this is a background job, which would be stopped for reading. */
 export function openKeyboard(press: (key: string) => void): Keyboard | undefined {
   const { stdin } = process;
   if (!stdin.isTTY || !isForeground()) return undefined;
   const hear = (bytes: Buffer): void => {
-    // What was typed ahead was meant for another question.
+    // Keys typed before the question were meant for something else.
     const key = bytes.toString("latin1").slice(0, 1);
     const signal = SIGNALS[key];
     if (signal === undefined) return press(key);
-    // The shell that takes over on Ctrl-Z finds its terminal as it left it.
+    // After Ctrl-Z the shell finds its terminal as it left it.
     if (signal === "SIGTSTP") stdin.setRawMode(false);
     process.kill(process.pid, signal);
   };

@@ -1,9 +1,9 @@
-/** The end of a log: a bounded look, whatever its size. */
+/** The end of a log: it reads a bounded part, whatever the size. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 const LOOK_BYTES = 8 * 1024;
 
-/** The last lines of the file, oldest first; none when there is no such file. A line cut off by the look is left out. */
+/** The last lines of the file, oldest first; none when there is no such file. A line that begins before the part is left out. */
 export function logTail(file: string, lines: number): readonly string[] {
   let descriptor: number;
   try {

@@ -1,12 +1,12 @@
-/** The scheduler of a state directory, seen from outside: what it is called, and how to tell it something. */
+/** The scheduler of a state directory, for other processes: its name, and how to notify it. */
 import { closeSync, openSync, utimesSync } from "node:fs";
 import { type Clock, systemClock } from "../effects/clock.ts";
 import type { StateDir } from "./state.ts";
 
-/** How a daemon is written down as owner. It has taken up every run there is; any other scheduler has its own run alone. */
+/** The name of a daemon in the owner row. A daemon has taken up every run; any other scheduler has only its own run. */
 export const SERVE = "rota serve";
 
-/** Tells the scheduler of this state directory, if there is one, that there is a request for it. */
+/** Notifies the scheduler of this state directory, if there is one, of a request. */
 export function ringBell({ bell }: StateDir, clock: Clock = systemClock()): void {
   closeSync(openSync(bell, "a", 0o600));
   const now = clock.now() / 1_000;

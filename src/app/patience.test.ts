@@ -5,10 +5,10 @@ import { millis, minutes, seconds } from "../domain/time.ts";
 import { WAIT_MAX } from "../wire/messages.ts";
 import { patiently, renewing, within } from "./patience.ts";
 
-const missing = () => new UserError("DAEMON_MISSING", "nobody there");
+const missing = () => new UserError("DAEMON_MISSING", "no daemon");
 const stopping = () => new UserError("DAEMON_STOPPING", "it went away");
 
-/** Answers what stands in the list, one after the other; errors are thrown. */
+/** Gives the answers of the list, one after the other; errors are thrown. */
 function answering<T>(...answers: (T | Error)[]) {
   const asked: unknown[] = [];
   return {
@@ -33,14 +33,14 @@ describe("a daemon that is away", () => {
 
   test("is given up when the patience ends, and at once without any", async () => {
     const clock = new ManualClock();
-    await expect(patiently(answering(missing()).ask, seconds(0), clock)).rejects.toThrow("nobody there");
+    await expect(patiently(answering(missing()).ask, seconds(0), clock)).rejects.toThrow("no daemon");
     const late = patiently(answering(missing()).ask, seconds(1), clock);
-    const refused = expect(late).rejects.toThrow("nobody there");
+    const refused = expect(late).rejects.toThrow("no daemon");
     await clock.advance(1_000);
     await refused;
   });
 
-  test("is told from one that refuses", async () => {
+  test("is told from a daemon that refuses", async () => {
     const refusal = new UserError("LEASE_LOST", "too late");
     await expect(patiently(answering<string>(refusal, "x").ask, minutes(1), new ManualClock())).rejects.toBe(refusal);
   });
@@ -64,9 +64,9 @@ describe("waiting for longer than a call may take", () => {
     expect(asked).toEqual([WAIT_MAX, WAIT_MAX, minutes(5)]);
   });
 
-  test("says at once that nobody is there, and bears with one that goes away", async () => {
+  test("says at once that no daemon is there, and bears with a daemon that goes away", async () => {
     const clock = new ManualClock();
-    await expect(within(answering<string>(missing()).ask, minutes(1), clock)).rejects.toThrow("nobody there");
+    await expect(within(answering<string>(missing()).ask, minutes(1), clock)).rejects.toThrow("no daemon");
     const { ask } = answering<string | undefined>(stopping(), missing(), missing(), undefined, "found");
     const found = within(ask, minutes(1), clock);
     await clock.advance(1_000);
@@ -104,7 +104,7 @@ describe("renewing", () => {
     expect(await renewing({ every: seconds(10), renew, isHeld: () => true, clock })).toBe("told-to-stop");
   });
 
-  test("tells a lease that was lost from one that was reported on at the same moment", async () => {
+  test("tells a lost lease from a lease that was reported on at the same moment", async () => {
     const clock = new ManualClock();
     let held = true;
     const renew = () => Promise.reject(new UserError("LEASE_LOST", "it is over"));
@@ -141,7 +141,7 @@ describe("renewing", () => {
       return until(clock, 30_000);
     };
     const end = renewing({ every: seconds(10), renew, isHeld: () => true, clock });
-    const refused = expect(end).rejects.toThrow("nobody there");
+    const refused = expect(end).rejects.toThrow("no daemon");
     await clock.advance(5_000);
     away = true;
     await clock.advance(24_000);
@@ -170,7 +170,7 @@ describe("renewing", () => {
       deadline,
       clock,
     });
-    const refused = expect(late).rejects.toThrow("nobody there");
+    const refused = expect(late).rejects.toThrow("no daemon");
     await clock.advance(19_000);
     await refused;
   });

@@ -1,4 +1,4 @@
-/** A plan in a file: read, judged, and ready to be run. */
+/** A plan in a file: read, checked, and ready to be run. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { UserError } from "../domain/errors.ts";
@@ -18,10 +18,10 @@ export interface LoadedPlan {
   /** Absolute. */
   readonly file: string;
   readonly directory: string;
-  /** Of the file's bytes, to notice that it was changed. */
+  /** The digest of the file's bytes, to notice changes. */
   readonly digest: string;
   readonly warnings: readonly Diagnostic[];
-  /** Of the file's tasks the plan holds only these, with what they need. */
+  /** The named tasks, when the plan has only these tasks of the file and what they need. */
   readonly only?: readonly TaskId[];
 }
 
@@ -31,13 +31,13 @@ export interface LoadOptions {
   readonly strict: boolean;
   /** How messages call the file; its last name, or `stdin`, when absent. */
   readonly name?: string;
-  /** What tasks ask for is not held against this machine: the plan is not run here. */
+  /** Requests of tasks are not compared with this machine: the plan does not run here. */
   readonly anywhere?: boolean;
-  /** The setting `pass`. When it is given, a task that names a variable which it does not get is warned of. */
+  /** The setting `pass`. When it is given, the check warns of tasks that name a variable which they do not get. */
   readonly pass?: readonly string[];
-  /** The directories that tasks are to run in are looked for, too. */
+  /** The directories of tasks are checked, too. */
   readonly looks?: boolean;
-  /** What the workers here can do beside what all can. */
+  /** What the workers here can do beyond the common capabilities. */
   readonly capabilities?: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export async function loadPlan(file: string, options: LoadOptions): Promise<Load
   return { plan, file, directory: dirname(file), digest: digestOf(bytes), warnings: diagnostics };
 }
 
-/** The same plan with only these of its tasks and what they need; all of it where none is named. */
+/** The plan with only these tasks and what they need; the whole plan where none is named. */
 export function limitTo(loaded: LoadedPlan, names: readonly string[]): LoadedPlan {
   if (names.length === 0) return loaded;
   const plan = onlyTasks(loaded.plan, names);
@@ -75,10 +75,10 @@ export function limitTo(loaded: LoadedPlan, names: readonly string[]): LoadedPla
   });
 }
 
-/** Looked at once: a daemon reads many plans, and its machine stays what it is. */
+/** Looked up once: a daemon reads many plans, and its machine does not change. */
 let here: ReturnType<typeof machineCapacity> | undefined;
 
-/** A plan that came as text: what would be said of a file is said of it. */
+/** A plan that came as text is checked like a file. */
 export async function readPlan(
   text: string,
   name: string,
@@ -90,7 +90,7 @@ export async function readPlan(
   return parsed.value.plan;
 }
 
-/** Everything there is to say about the file. Throws only when it cannot be read at all. */
+/** All findings about the file. Throws only when the file cannot be read at all. */
 export async function checkPlan(file: string, options: LoadOptions): Promise<CheckedPlan> {
   const { strict, name = nameOf(file), anywhere = false, looks = false, pass, capabilities = [] } = options;
   const bytes = bytesOf(file, name);
@@ -106,7 +106,7 @@ export async function checkPlan(file: string, options: LoadOptions): Promise<Che
     : { diagnostics: parsed.error, bytes };
 }
 
-/** The plan as text, to be judged elsewhere. */
+/** The plan as text, to be checked by a daemon. */
 export async function planText(file: string): Promise<string> {
   const name = nameOf(file);
   const bytes = bytesOf(file, name);
@@ -127,7 +127,7 @@ export const STDIN_NAME = "stdin";
 /** A plan from a pipe is called `-`, which as a path lies in the current directory: where its tasks run. */
 const isStandardInput = (file: string): boolean => basename(file) === "-" && !existsSync(file);
 
-/** Read at once: nothing else is to be done meanwhile, and waiting for it in the background takes ten times as long. */
+/** Read synchronously: there is nothing else to do meanwhile, and an asynchronous read takes ten times as long. */
 function bytesOf(file: string, name: string): Uint8Array {
   try {
     return readFileSync(isStandardInput(file) ? 0 : file);

@@ -5,7 +5,7 @@ import { seconds } from "../domain/time.ts";
 import { loadConfig } from "./config.ts";
 import { engineOptions } from "./scheduler.ts";
 
-/** What is started first when the settings come from these variables. */
+/** Which tasks start first with settings from these variables. */
 async function started(env: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const { values } = await loadConfig({ cwd: "/", env, flags: {} });
   const rig = await openRig({ ...engineOptions(values), workers: 2 });

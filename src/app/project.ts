@@ -1,4 +1,4 @@
-/** Which directory a project has its root in, and so which plans share a state directory. */
+/** The root directory of a project, and so which plans share a state directory. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -10,7 +10,7 @@ const PROJECT_MARKS = [...CONFIG_FILES, ".git"];
 /** The nearest directory from here upwards that is the root of a project. */
 export const projectOf = (folder: string): string | undefined => nearest(folder, PROJECT_MARKS);
 
-/** The nearest directory from here upwards that has one of these in it. */
+/** The nearest directory from here upwards that contains one of these names. */
 export function nearest(from: string, names: readonly string[]): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
     if (names.some((name) => existsSync(join(folder, name)))) return folder;

@@ -20,7 +20,7 @@ const daysLater = (days: number) => later(NOW, hours(24 * days));
 const idOf = (no: number) => runId(`run-${no}`);
 const LAST = 6;
 
-/** A run has ended every day, each with a log; but the fourth goes on, and the second is what a key leads to. */
+/** A run has ended every day, each with a log; but the fourth goes on, and a key leads to the second. */
 async function filled(): Promise<StateDir> {
   const state = stateDir(join(freshDir(), ".rota"));
   await using store = openSqliteStore(state.database);
@@ -89,14 +89,14 @@ test("who was stopped before the logs were removed has the next one remove them,
     await store.prune([runNo(1), runNo(3)]);
   }
   await expectClean(state);
-  // Of a run that is just beginning, or that only a later copy of the database knew.
+  // Of a run that is just beginning, or that only a later copy of the database had.
   mkdirSync(join(state.runs, "run-7"));
   writeFileSync(join(state.runs, "notes.txt"), "mine\n");
   expect(await prune(state, { olderThan: DAY, keep: 99, now: daysLater(6) })).toEqual({ runs: [], logs: 2 });
   expect(readdirSync(state.runs).sort()).toEqual(["notes.txt", "run-2", "run-5", "run-6", "run-7"]);
 });
 
-test("it is refused while somebody schedules, with what to do", async () => {
+test("it is refused while a scheduler works, with what to do", async () => {
   const state = await filled();
   await using store = openSqliteStore(state.database);
   await store.acquire({ ...owner("rota serve"), process: ownIdentity(), host: hostName() });
@@ -106,7 +106,7 @@ test("it is refused while somebody schedules, with what to do", async () => {
     err: expect.stringMatching(/STATE_BUSY: .* is in use by rota serve .*Stop it/s),
   });
   expect(await idsIn(state)).toHaveLength(LAST);
-  // To look is allowed.
+  // A dry run is allowed.
   expect(await rota(["prune", "--dry-run", "--state", state.root])).toMatchObject({ code: 0 });
 });
 

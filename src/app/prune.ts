@@ -1,6 +1,6 @@
 /**
- * Forgets runs that ended long ago. First what is recorded of them, a few runs at a time and each time whole or not at all; then their logs.
- * Whoever is stopped in between leaves logs of runs that nobody knows any more, and the next one to forget something finds them.
+ * Forgets runs that ended long ago. First their rows, a few runs at a time and each time whole or not at all; then their logs.
+ * A prune that is stopped in between leaves logs without runs, and the next one finds them.
  */
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,23 +12,23 @@ import type { RunRow } from "../store/rows.ts";
 import { KEYS_KEPT, type Owner, type Store } from "../store/store.ts";
 import type { StateDir } from "./state.ts";
 
-/** So many runs at a time: others may write in between. */
+/** How many runs at a time: other processes may write in between. */
 const BATCH = 500;
 
 export interface Pruning {
   readonly olderThan: Millis;
-  /** The newest of all runs, which stay. */
+  /** How many of the newest runs stay. */
   readonly keep: number;
   readonly now: Instant;
 }
 
 export interface Pruned {
   readonly runs: readonly RunRow[];
-  /** Folders of logs that are gone. */
+  /** How many folders of logs were removed. */
   readonly logs: number;
 }
 
-/** Those that would be forgotten, as far as can be told without asking what callers' keys still lead to. */
+/** The runs that would be forgotten, without a check which runs the keys of callers still lead to. */
 export async function prunable(store: Pick<Store, "runs">, pruning: Pruning): Promise<readonly RunRow[]> {
   const rows = await store.runs();
   const before = cutOff(pruning);
@@ -55,7 +55,7 @@ export async function prune(state: StateDir, pruning: Pruning): Promise<Pruned> 
 
 const cutOff = ({ now, olderThan }: Pruning): Instant => later(now, millis(0 - olderThan));
 
-/** Looked at before anything is opened to be written: a daemon of an older version must not meet tables that it does not know. */
+/** Checked before the store is opened for writing: a daemon of an older version must not meet tables that it does not know. */
 async function refuseBusy(state: StateDir): Promise<void> {
   await using store = openStore({ database: state.database, readOnly: true });
   const owner = await store.owner();
@@ -70,7 +70,7 @@ function busy({ root }: StateDir, { command, process: { pid } }: Owner, gone = 0
   });
 }
 
-/** Of runs that nobody knows. Only what is old: the logs of a run that is just beginning may be there before it is written down. */
+/** Logs without a run. Only old ones: the logs of a run that is just beginning may be there before its row. */
 async function removeLogs(state: StateDir, store: Store, before: Instant): Promise<number> {
   let removed = 0;
   for (const name of await foldersIn(state.runs)) {
@@ -87,7 +87,7 @@ async function foldersIn(path: string): Promise<readonly string[]> {
     const entries = await readdir(path, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch (error) {
-    // Nothing has written a log yet.
+    // No log was written yet.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }

@@ -7,7 +7,7 @@ import { openMemoryStore } from "../store/memory/store.ts";
 import type { Store } from "../store/store.ts";
 import { findRun } from "./reader.ts";
 
-/** A store of these runs, in which asking for all of them at once is a mistake. */
+/** A store of these runs, which fails when all of them are read at once. */
 async function storeOf(...ids: readonly string[]): Promise<{ readonly store: Store }> {
   const store = openMemoryStore();
   const acquired = await store.acquire(owner("test"));

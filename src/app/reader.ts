@@ -1,4 +1,4 @@
-/** A look at what a state directory holds: changes nothing, needs no scheduler, and may be taken while one works. */
+/** Reads a state directory: changes nothing, needs no scheduler, and may run beside one. */
 import { UserError } from "../domain/errors.ts";
 import type { KeptWish } from "../domain/explanation.ts";
 import { runId, taskId } from "../domain/ids.ts";
@@ -24,9 +24,9 @@ export interface Reader extends AsyncDisposable {
   scheduler(): Promise<OnRecord | undefined>;
 }
 
-/** A reader of a state directory that a scheduler may have left in the middle of something. */
+/** A reader of a state directory whose scheduler may have died in the middle of something. */
 export interface DirectoryReader extends Reader {
-  /** Why what is read here may not be all that was done, in a sentence that says what to do; nothing while a scheduler works, or none has to. */
+  /** Why the data read here may be incomplete, in a sentence that says what to do; nothing while a scheduler works, or none has to. */
   unrecovered(): Promise<string | undefined>;
 }
 
@@ -58,7 +58,7 @@ async function unrecovered(store: Pick<Store, "owner" | "damage">, { root }: Sta
   return `${root} is not yet recovered: ${who} ended without giving it back, and what is shown may not be all it did. \`rota serve\` or \`rota run PLAN --resume\` goes on`;
 }
 
-/** Nothing more will come by itself: no scheduler works here, or the run has ended where one is named. */
+/** Nothing more will come by itself: no scheduler works here, or the named run has ended. */
 export async function isQuiet(reader: Pick<Reader, "store" | "scheduler">, run?: RunNo): Promise<boolean> {
   if ((await reader.scheduler()) === undefined) return true;
   if (run === undefined) return false;
@@ -69,7 +69,7 @@ interface ReadFrom {
   readonly store: Pick<Store, "runs" | "load">;
 }
 
-/** The run that is meant: by its id, the start of its id, or `last`; the newest when nothing is said. */
+/** The named run: by its id, the start of its id, or `last`; the newest when no name is given. */
 export async function findRun({ store }: ReadFrom, name = "last"): Promise<RunRow> {
   const [found] = await store.runs(name === "last" ? "newest" : { id: runId(name) });
   if (found !== undefined) return found;
@@ -90,11 +90,11 @@ export async function findRun({ store }: ReadFrom, name = "last"): Promise<RunRo
   );
 }
 
-/** Whether it is the run that is meant when nothing is said. */
+/** Whether commands mean this run when no run is named. */
 export const isNewest = async ({ store }: ReadFrom, { no }: Pick<RunRow, "no">): Promise<boolean> =>
   (await store.runs("newest"))[0]?.no === no;
 
-/** What was asked for the run, or of it for one task, and waits for a scheduler. */
+/** Requests for the run, or for one task of it, that wait for a scheduler. */
 export async function keptWishes(
   { store }: Pick<Reader, "store">,
   run: Run,
@@ -130,7 +130,7 @@ export function mustFindTask(run: Run, id: string): Task {
   throw new UserError("TASK_UNKNOWN", `Run ${name} ${has} no task "${id}"${hint}`);
 }
 
-/** Who mistypes a name means a run of late: the older ones are not looked through for one like it. */
+/** A person who mistypes a name means a recent run: older ones are not searched for a similar name. */
 const NEAR_MAX = 1_000;
 const SHOWN_MAX = 5;
 const few = (ids: readonly string[]): string =>

@@ -1,4 +1,4 @@
-/** What cannot be asked for any more, or not at all, said before anything is written down. */
+/** Refuses requests that are impossible, or come too late, before anything is written. */
 import { UserError } from "../domain/errors.ts";
 import type { Run } from "../domain/run.ts";
 import { isTerminal, type Task } from "../domain/task.ts";

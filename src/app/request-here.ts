@@ -1,4 +1,4 @@
-/** What a person asks of a run of this process's own scheduler: written down first, as from anywhere else, then dealt with. */
+/** The requests of a person for a run of this process's own scheduler: recorded first, like all others, then carried out. */
 import type { Run } from "../domain/run.ts";
 import type { Asked, Task } from "../domain/task.ts";
 import type { RequestKind } from "../store/store.ts";

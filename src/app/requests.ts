@@ -1,4 +1,4 @@
-/** What a person asks of a run: written down first, so that it holds whoever hears it; then heard by the scheduler, or done here. */
+/** The requests of a person for a run: recorded first, so that they hold in any case; then a scheduler carries them out, or this process. */
 import { UserError } from "../domain/errors.ts";
 import { type TaskId, taskId } from "../domain/ids.ts";
 import { findTask, type Run } from "../domain/run.ts";
@@ -18,7 +18,7 @@ import { changes } from "./watch.ts";
 
 export interface Wish {
   readonly kind: RequestKind;
-  /** Which run, as a person names it. */
+  /** The run, as a person names it. */
   readonly run: string | undefined;
   /** The whole run when absent. */
   readonly task: string | undefined;
@@ -26,8 +26,8 @@ export interface Wish {
 }
 
 /**
- * `done`: it is so. `underway`: the scheduler has taken it up, and what runs is being stopped. `waiting`: it is written down, and
- * the scheduler has not answered yet. `kept`: no scheduler works here; it takes effect when the run is resumed.
+ * `done`: the request is carried out. `underway`: the scheduler has taken it up, and running attempts are being stopped. `waiting`: it is
+ * recorded, and the scheduler has not answered yet. `kept`: no scheduler works here; it takes effect when the run is resumed.
  */
 export const ANSWERS = ["done", "underway", "waiting", "kept"] as const;
 export interface Answer {
@@ -38,7 +38,7 @@ export interface Answer {
   readonly scheduler: boolean;
 }
 
-/** How long an answer is waited for. What was asked holds all the same. */
+/** How long to wait for an answer. The request holds all the same. */
 const PATIENCE = seconds(3);
 
 export async function ask(wish: Wish, where: Parameters<typeof existingState>[0]): Promise<Answer> {
@@ -60,7 +60,7 @@ export async function ask(wish: Wish, where: Parameters<typeof existingState>[0]
   return { answer: isDone(wish.kind, after, task?.spec.id) ? "done" : "underway", run: after, scheduler: false };
 }
 
-/** Something asked of a run that somebody schedules. */
+/** A request for a run that another process schedules. */
 interface Asking {
   readonly store: Store;
   readonly state: StateDir;
@@ -70,7 +70,7 @@ interface Asking {
   readonly by: string;
 }
 
-/** A daemon is called; any other scheduler finds the request when its bell rings. Nothing when it left without having heard. */
+/** A daemon is called; any other scheduler finds the request when its bell rings. Nothing when the scheduler left without having seen it. */
 async function tell(asking: Asking): Promise<Pick<Answer, "answer" | "run"> | undefined> {
   const { store, state, run, wish, by } = asking;
   if (await callDaemon(asking)) return await hear(asking, async () => true);
@@ -79,7 +79,7 @@ async function tell(asking: Asking): Promise<Pick<Answer, "answer" | "run"> | un
   return await hear(asking, async () => (await store.requests()).every((request) => request.no !== no));
 }
 
-/** Whether a daemon has taken it. What it refuses is told as it is. */
+/** Whether a daemon has taken it. A refusal of the daemon is passed on. */
 async function callDaemon({ state, run, wish, by }: Asking): Promise<boolean> {
   const { connect } = await import("../wire/client.ts");
   await using client = connect({ state: state.root }, { by });
@@ -111,7 +111,7 @@ const leave = (store: Store, { manifest }: Run, { kind, task, why }: Wish, by: s
 
 const isScheduled = async (store: Store): Promise<boolean> => (await store.owner())?.lives === true;
 
-/** Waits for what was asked to be so, by reading what the scheduler writes. Nothing when it left without having heard. */
+/** Waits for the effect of the request, by reading what the scheduler writes. Nothing when the scheduler left without having seen it. */
 async function hear(
   { store, state, run: before, task, wish }: Asking,
   isTaken: () => Promise<boolean>,
@@ -136,7 +136,7 @@ async function hear(
   } finally {
     timer.cancel();
   }
-  // Time may be up because we had to wait for the processor, and not for an answer.
+  // The time may be over because this process had to wait for the processor, and not for an answer.
   if (isOpen(answer)) answer = await look();
   return answer && { answer, run };
 }
@@ -163,7 +163,7 @@ async function doHere(state: StateDir, run: Run, { env, cwd }: Parameters<typeof
   engine.pause();
   const taken = await engine.resume(run.no);
   await engine.takeRequests();
-  // Whatever else of it a dead scheduler left running goes back to its queue: nobody would look after it.
+  // All other attempts of a dead scheduler go back to their queue: no scheduler would look after them.
   engine.stopAll();
   await engine.idle(taken);
 }

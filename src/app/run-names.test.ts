@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { RunRow } from "../store/rows.ts";
 import { RunNames } from "./run-names.ts";
 
-/** These suffixes one after the other, and a store that has these runs. */
+/** A source of these suffixes, one after the other, and a store with these runs. */
 function openNames(suffixes: string, has: readonly string[] = []): RunNames {
   const left = suffixes.split("");
   const runs = async (which: unknown) => (has.includes((which as { id: string }).id) ? [{} as RunRow] : []);
@@ -19,7 +19,7 @@ test("a name that was given to one caller is given to no other before its run is
   const id = await names.take("x");
   expect([id, await names.take("x")]).toEqual(["x-a", "x-b"]);
   names.settled(id);
-  // There was no run after all.
+  // The run was not made after all.
   expect(await names.take("x")).toBe("x-a");
 });
 

@@ -1,11 +1,11 @@
-/** What runs are called: the plan's name made fit for file names, and something that makes it this run's alone. */
+/** The ids of runs: the plan's name made fit for file names, and a suffix that makes it unique. */
 import { type RunId, runId } from "../domain/ids.ts";
 import type { Secrets } from "../effects/random.ts";
 import type { Store } from "../store/store.ts";
 
-/** How much of a plan's name its runs are called by. */
+/** How much of a plan's name goes into the id. */
 const STEM_MAX = 40;
-/** Suffixes that are tried before one is made longer. */
+/** How many suffixes are tried before a longer one is made. */
 const TRIES_MAX = 8;
 
 export interface RunNamesDeps {
@@ -15,29 +15,29 @@ export interface RunNamesDeps {
 
 export class RunNames {
   readonly #deps: RunNamesDeps;
-  /** Given to a caller whose run is not in the store yet. */
+  /** Ids that were given to a caller whose run is not in the store yet. */
   readonly #promised = new Set<RunId>();
 
   constructor(deps: RunNamesDeps) {
     this.#deps = deps;
   }
 
-  /** A name that no run has, and that no other caller is given until it is said to be `settled`. */
+  /** An id that no run has, and that no other caller gets until it is `settled`. */
   async take(plan: string): Promise<RunId> {
     const { secrets, store } = this.#deps;
     const stem = stemOf(plan);
     for (let tries = 1; ; tries++) {
-      // Short enough to be typed, so of some thousands of runs of a plan two would have the same.
+      // Short enough to be typed, so among some thousands of runs of a plan two would get the same.
       const suffix = secrets.suffix();
       const id = runId(tries <= TRIES_MAX ? `${stem}-${suffix}` : `${stem}-${suffix}-${tries}`);
-      // Looked at once more afterwards: another caller may have found the same meanwhile.
+      // Checked again afterwards: another caller may have got the same id meanwhile.
       if (this.#promised.has(id) || (await store.runs({ id })).length > 0 || this.#promised.has(id)) continue;
       this.#promised.add(id);
       return id;
     }
   }
 
-  /** The run is there, so that the store knows of its name; or there will be none. */
+  /** The run is in the store, so its id is known there; or there will be no run. */
   settled(id: RunId): void {
     this.#promised.delete(id);
   }

@@ -1,4 +1,4 @@
-/** Puts the parts together: a store that is ours, an executor, and the engine between them. The only place that names adapters. */
+/** Puts the parts together: a store that this process owns, an executor, and the engine between them. The only place that names adapters. */
 import { PRESSURE_PRESETS } from "../decide/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { workerId } from "../domain/ids.ts";
@@ -23,17 +23,17 @@ import { keepTerm } from "./term.ts";
 export interface SchedulerOptions {
   readonly state: StateDir;
   readonly config: Config;
-  /** Becomes the scheduler's own, and ends with it. */
+  /** Becomes the scheduler's own, and is closed with it. */
   readonly executor: Executor;
-  /** What is written down as the reason why the state directory is in use. */
+  /** The command in the owner row: other processes give it as the reason why the state directory is in use. */
   readonly command: string;
-  /** It stays for many runs: those that have ended are not kept in memory. */
+  /** The scheduler stays for many runs: ended runs are dropped from memory. */
   readonly stays?: boolean;
-  /** What its workers can do beside what all can. */
+  /** What its workers can do beyond the common capabilities. */
   readonly capabilities?: readonly string[];
-  /** Nothing is kept: the store ends with the scheduler, and what is in the state directory is only for its attempts. */
+  /** Nothing is kept: the store ends with the scheduler, and the state directory is only for its attempts. */
   readonly inMemory?: boolean;
-  /** The process belongs to another program: what that does not catch is its own affair. */
+  /** The process belongs to another program, which handles its own uncaught errors. */
   readonly isGuest?: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface Scheduler extends AsyncDisposable {
   readonly names: RunNames;
   /** The pools that the settings name. */
   readonly pools: readonly string[];
-  /** What its workers can do beside what all can. */
+  /** What its workers can do beyond the common capabilities. */
   readonly capabilities: readonly string[];
 }
 
@@ -73,7 +73,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
   const before = await store.owner();
   const acquired = await store.acquire(owner);
   if (!acquired.ok) throw busy(state, acquired.error);
-  // It was not given back: whoever had it died in the middle of something. Until it is known to be whole it stays marked so.
+  // The owner before did not give the store back: it died in the middle of something. The store keeps that mark until it is checked.
   if (before !== undefined) await refuseDisagreement(store, state.root);
   const term = acquired.value;
   const engine = new Engine({
@@ -102,16 +102,16 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
         rung: () => void engine.takeRequests().catch(() => {}),
         gone: (error) => engine.fail(error),
       });
-  // What runs here is stopped in order, and not left behind.
+  // Running attempts are stopped in order, and not left behind.
   const faults = isGuest
     ? undefined
     : hearFaults((error) => {
         engine.fail(error);
         return true;
       });
-  // Another scheduler has the store, or may have it soon: nothing more is begun here, and what is written next is refused.
+  // Another scheduler has the store, or may have it soon: nothing more is begun here, and the next write is refused.
   const tenure = keepTerm({ store, term, clock, lost: () => engine.pause() });
-  // From here on it is the scheduler that ends them.
+  // From here on the scheduler closes them.
   undo.move();
   return {
     engine,
@@ -134,18 +134,18 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
   };
 }
 
-/** Begins nothing more, and leaves what runs to the next scheduler of the state directory. Returns how many attempts those are. */
+/** Begins nothing more, and leaves running attempts to the next scheduler of the state directory. Gives how many there are. */
 export async function leaveRunning({ engine, executor }: Pick<Scheduler, "engine" | "executor">): Promise<number> {
   engine.pause();
   await engine.close();
-  // Where everything has ended and is saved, the executor ends as ever.
+  // Where every attempt has ended and is saved, the executor ends as usual.
   if (engine.live > 0) executor.leave?.();
   return engine.live;
 }
 
 const localWorkers = (count: number) => Array.from({ length: count }, (_, index) => workerId(`local/${index + 1}`));
 
-/** The settings that the engine goes by. */
+/** The settings of the engine. */
 export function engineOptions(config: Config): Omit<EngineOptions, "workers" | "capacity" | "capabilities"> {
   const { grace, leaseTtl, heartbeat, priorities, policy, patienceDispatches, patienceWait, pressure } = config;
   return {

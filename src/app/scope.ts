@@ -1,4 +1,4 @@
-/** What a request to pause, resume or drain reaches: everything when nothing is named, else a pool, a run or a task. */
+/** The scope of a request to pause, resume or drain: everything when nothing is named, else a pool, a run or a task. */
 import { UserError } from "../domain/errors.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { PauseScope } from "../domain/pause.ts";
@@ -8,7 +8,7 @@ import { closest } from "../std/closest.ts";
 import type { RunRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
-/** What a request names. A task without a run is of the run that is meant. */
+/** The names in a request. A task without a run belongs to the run that commands mean when none is named. */
 export interface ScopeNames {
   readonly pool?: string;
   readonly run?: string;
@@ -19,11 +19,11 @@ export interface ScopeNames {
 export interface Lookup {
   run(name: string): Promise<RunNo>;
   task(run: string | undefined, task: string): Promise<{ readonly run: RunNo; readonly task: TaskNo }>;
-  /** Whether settings, sessions, unfinished runs or the last few runs name it. If not, all that do name. */
+  /** Whether settings, sessions, unfinished runs or the last few runs name the pool. If not, all pools that they name. */
   pools(wanted: string): Promise<ReadonlySet<string>>;
 }
 
-/** For what is to be put on hold: a pool that is named by mistake would be held in vain. */
+/** For a pause: a pool that is named by mistake would be paused in vain. */
 export async function findScopeToHold(names: ScopeNames, lookup: Lookup): Promise<PauseScope> {
   const scope = await findScope(names, lookup);
   if (scope.of === "pool") mustKnowPool(scope.pool, await lookup.pools(scope.pool));
@@ -37,7 +37,7 @@ function mustKnowPool(pool: string, known: ReadonlySet<string>): void {
   throw new UserError("POOL_UNKNOWN", `No setting, session or recent run names a pool "${pool}"${hint}`);
 }
 
-/** Looked up in the store, which costs time: of runs that have ended, only the last few that are not large are read. */
+/** Read from the store, which costs time: of ended runs, only the last few small ones are read. */
 export async function poolsNamed(
   store: Pick<Store, "runs" | "load">,
   unfinished: readonly RunRow[],

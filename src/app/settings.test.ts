@@ -19,7 +19,7 @@ async function rigWith(env: Readonly<Record<string, string>>, workers = 1): Prom
 const many = (count: number, priority: Priority, name: string): readonly TaskSpec[] =>
   Array.from({ length: count }, (_, at) => task(`${name}${at}`, { priority }));
 
-/** One task after the other, each a second long. Gives what was started, in order. */
+/** One task after the other, each a second long. Gives the started tasks, in order. */
 async function work(rig: Rig, count: number): Promise<readonly string[]> {
   for (let ended = 0; ended < count; ended++) {
     const [id] = rig.machine.running;

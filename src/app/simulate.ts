@@ -1,4 +1,4 @@
-/** `rota simulate`: a plan on virtual time, with what is known about it, and with what could be otherwise. */
+/** `rota simulate`: a plan on virtual time, with what is known about it, and with other workers or resources. */
 import { existsSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { type History, NO_HISTORY } from "../domain/history.ts";
@@ -29,11 +29,11 @@ export interface SimulateOptions {
   readonly actual: string | undefined;
   /** As typed. */
   readonly whatIf: readonly string[];
-  /** How many sessions pools have, as typed: `writers=3`. */
+  /** How many sessions each pool has, as typed: `writers=3`. */
   readonly pools: readonly string[];
 }
 
-/** Nothing is run and nothing is written. */
+/** Runs nothing and writes nothing. */
 export async function simulatePlan(options: SimulateOptions): Promise<SimulationReport> {
   const { cwd, env, file, workers, actual, whatIf } = options;
   const { plan, directory, took } = await planIn(file);
@@ -79,7 +79,7 @@ interface Work {
   readonly history: History;
 }
 
-/** This machine, unless the plan says what there is; a name that neither knows there is nothing of. Each pool has one session. */
+/** This machine, unless the plan declares a resource; of a name that neither knows there is none. Each pool has one session. */
 export function siteOf({ resources, rates, tasks }: Plan, config: Config): SiteSpec {
   const machine = machineCapacity();
   const capacity: Record<string, number> = { ...machine };
@@ -133,7 +133,7 @@ async function outlineOf(work: Work, site: SiteSpec): Promise<Omit<VariantReport
 const simulateAt = ({ plan, lasting, history }: Work, site: SiteSpec): Promise<Simulated> =>
   simulate({ name: plan.name, specs: plan.tasks, site, durations: lasting.durations, history });
 
-/** What cannot be finished has no length. */
+/** A plan that cannot be finished has no length. */
 function figuresOf({ plan, lasting }: Work, site: SiteSpec, { schedule, makespan, stalled }: Simulated) {
   const isFinished = stalled.length === 0;
   const busy = schedule.reduce((sum, { start, end }) => sum + end - start, 0);

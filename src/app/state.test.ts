@@ -93,7 +93,7 @@ describe("git", () => {
 });
 
 describe("a state directory that cannot be used", () => {
-  /** The tests may be run by root, whom no permission binds; nobody can look into a file. */
+  /** The tests may run as root, for whom permissions do not count; but no user can look into a file as into a folder. */
   const unusable = (): string => {
     const file = join(freshDir(), "state");
     writeFileSync(file, "");

@@ -1,4 +1,4 @@
-/** Where things are inside a state directory, and which directory that is. */
+/** The places inside a state directory, and which directory that is. */
 import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { UserError } from "../domain/errors.ts";
@@ -11,7 +11,7 @@ const FOLDER = ".rota";
 export interface StateDir {
   readonly root: string;
   readonly database: string;
-  /** Touched to tell the scheduler that there is a request. */
+  /** Touched to notify the scheduler of a request. */
   readonly bell: string;
   /** A folder for each run, in it one for each task, and in that one for each attempt. */
   readonly runs: string;
@@ -25,7 +25,7 @@ export function stateDir(root: string): StateDir {
     database: join(root, "rota.db"),
     bell: join(root, "bell"),
     runs,
-    // Names hold nothing that would have to be made plain.
+    // The names contain nothing that `join` would have to normalise.
     log: (run, task, attempt) => `${runs}${sep}${run}${sep}${task}${sep}${attempt}${sep}log`,
   };
 }
@@ -36,22 +36,22 @@ interface Where {
   readonly cwd: string;
 }
 
-/** What was asked for: the option, else the variable. One that is empty is as good as none. */
+/** The directory that the user named: the option, else the variable. An empty variable does not count. */
 export function askedState({ flag, env }: Pick<Where, "flag" | "env">): string | undefined {
   return flag ?? (env["ROTA_STATE"] === "" ? undefined : env["ROTA_STATE"]);
 }
 
-/** For a command that has a plan: what was asked for, else that of the plan's project, else `.rota` beside the plan. */
+/** For a command that has a plan: the named directory, else that of the plan's project, else `.rota` beside the plan. */
 export function stateOfPlan(where: Where, planFile: string): StateDir {
   return stateFrom(where, (folder) => join(folder, FOLDER), dirname(planFile));
 }
 
-/** For a command without a plan: what was asked for, else that of this project, else the nearest `.rota` upwards, else a new one here. */
+/** For a command without a plan: the named directory, else that of this project, else the nearest `.rota` upwards, else a new one here. */
 export function stateHere(where: Where): StateDir {
   return stateFrom(where, (folder) => join(nearest(folder, [FOLDER]) ?? folder, FOLDER), where.cwd);
 }
 
-/** For a plan that a daemon is to take: that of the plan's project, or where it belongs to none, that of the current directory. */
+/** For a plan that goes to a daemon: the directory of the plan's project, or without a project, that of the current directory. */
 export function stateToSubmit(where: Where, planFile: string): StateDir {
   return projectOf(dirname(planFile)) === undefined ? stateHere(where) : stateOfPlan(where, planFile);
 }
@@ -63,14 +63,14 @@ function stateFrom(where: Where, otherwise: (folder: string) => string, folder: 
   return stateDir(project === undefined ? otherwise(folder) : join(project, FOLDER));
 }
 
-/** For a look at what is there. */
+/** For a command that only reads. */
 export function existingState(where: Where): StateDir {
   const state = stateHere(where);
   if (isThere(state)) return state;
   throw new UserError("STATE_MISSING", `There are no runs yet in ${state.root}`);
 }
 
-/** A directory that cannot be looked into is another matter than one with nothing in it. */
+/** A directory that cannot be read is different from an empty one. */
 function isThere({ root, database }: StateDir): boolean {
   try {
     statSync(database);
@@ -81,11 +81,11 @@ function isThere({ root, database }: StateDir): boolean {
   }
 }
 
-/** Private, because logs and plans may hold secrets. Where it is ours to fill it ignores itself, so that no checkout takes it in. */
+/** Private, because logs and plans may hold secrets. A directory that Rota makes ignores itself, so that no git checkout takes it in. */
 export function makeStateDir({ root }: StateDir): void {
   try {
     const isNew = mkdirSync(root, { recursive: true, mode: 0o700 }) !== undefined;
-    // On a disk that can only be read, making a folder in it would say that there is none.
+    // On a read-only disk, making a folder in it would report that there is none.
     accessSync(root, constants.W_OK);
     if (isNew || basename(root) === FOLDER) ignoreItself(root);
   } catch (error) {

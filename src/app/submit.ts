@@ -1,4 +1,4 @@
-/** From a plan to a run: a new one, or the one that was interrupted. */
+/** From a plan to a run: a new run, or the interrupted one. */
 import { UserError } from "../domain/errors.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { Run, RunManifest } from "../domain/run.ts";
@@ -7,11 +7,11 @@ import { type RunRow, restoreRun } from "../store/rows.ts";
 import type { LoadedPlan } from "./plan-file.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** What came of asking for a run: it goes on, or it had already ended. */
+/** The result: the run goes on, or it had already ended. */
 export type Opened = { readonly run: Run; readonly how: "submitted" | "resumed" | "finished" };
 
 /**
- * Submits the plan, or goes on with the newest run of it that did not end. A run that had ended is not run again; a plan that
+ * Submits the plan, or continues the newest run of it that has not ended. A run that has ended is not run again; a plan that
  * was never run is simply begun, so that "resume" is right whenever the last try was cut short.
  */
 export async function openRun(scheduler: Scheduler, loaded: LoadedPlan, resume: boolean): Promise<Opened> {
@@ -30,7 +30,7 @@ type ToOpen =
   | { readonly how: "submitted"; readonly row?: never }
   | { readonly how: "resumed" | "finished"; readonly row: RunRow };
 
-/** Which of the runs there are is meant, oldest first; none where a new one is to begin. */
+/** Which of the existing runs is meant, oldest first; none where a new one is to begin. */
 export function whatToOpen(rows: readonly RunRow[], loaded: LoadedPlan, resume: boolean): ToOpen {
   const row = resume ? lastOfPlan(rows, loaded) : undefined;
   if (row === undefined) return { how: "submitted" };
@@ -42,13 +42,13 @@ export function whatToOpen(rows: readonly RunRow[], loaded: LoadedPlan, resume: 
   return { how: "resumed", row };
 }
 
-/** What a submit came with: the key that submits once, and who called. */
+/** What comes with a submit: the key that submits once, and the caller. */
 interface Called {
   readonly key?: string | undefined;
   readonly by?: string | undefined;
 }
 
-/** Has the engine admit it. Until that has come to something, nobody else is given its name. */
+/** Has the engine admit the run. Until that has ended, no other caller gets the run's name. */
 export async function submitRun(
   { engine, names }: Pick<Scheduler, "engine" | "names">,
   manifest: RunManifest,
@@ -62,7 +62,7 @@ export async function submitRun(
   }
 }
 
-/** A new run of the same tasks in which everything that had succeeded counts as done. Terminal states are never undone. */
+/** A new run of the same tasks in which every task that had succeeded counts as done. Ended states are never undone. */
 export async function retryRun(
   scheduler: Scheduler,
   row: RunRow,
@@ -77,7 +77,7 @@ export async function retryRun(
   if (carried.length === old.tasks.length) {
     throw new UserError("NOTHING_TO_RETRY", `Every task of ${row.manifest.id} has succeeded`);
   }
-  // A daemon has taken up whatever there was.
+  // A daemon has taken up every earlier run.
   if (clears) await clearLeftovers(scheduler, undefined);
   const manifest: RunManifest = {
     ...row.manifest,
@@ -95,7 +95,7 @@ export async function retryRun(
   );
 }
 
-/** Stops what an earlier scheduler left running and nobody took over, and puts its tasks back in their queues. */
+/** Stops the attempts of an earlier scheduler that were not taken over, and puts their tasks back in their queues. */
 async function clearLeftovers({ engine, executor, store }: Scheduler, adopted: Run | undefined): Promise<void> {
   await executor.sweep();
   for (const { no } of await store.runs("unfinished")) if (no !== adopted?.no) await engine.shelve(no);
@@ -134,7 +134,7 @@ export async function manifestOf(
 const planChanged = ({ manifest }: RunRow): UserError =>
   new UserError("RUN_CHANGED", `${manifest.file} was changed since run ${manifest.id} was interrupted`);
 
-/** Without tasks of its own, a caller that resumes means whatever part of the plan the run is. */
+/** A caller that resumes without naming tasks means the run whatever part of the plan it is. */
 const isMeant = (run: Pick<RunManifest, "only">, { only }: Pick<LoadedPlan, "only">): boolean =>
   only === undefined || only.toSorted().join() === run.only?.toSorted().join();
 

@@ -1,9 +1,9 @@
-/** Before anything is done on the word of a scheduler that died: whether its tables say what its ledger adds up to. */
+/** Checks the tables of a scheduler that died against its ledger, before anything is done on their word. */
 import { UserError } from "../domain/errors.ts";
 import { replayRuns } from "../store/replay.ts";
 import type { Store } from "../store/store.ts";
 
-/** Only what is to be gone on with is looked at: what has ended is read, and `rota doctor` looks at all of it. */
+/** Only runs that go on are checked: ended runs are only read, and `rota doctor` checks everything. */
 export async function refuseDisagreement(store: Pick<Store, "runs" | "load" | "events">, root: string): Promise<void> {
   const unfinished = await store.runs("unfinished");
   const found = await replayRuns(

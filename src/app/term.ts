@@ -11,7 +11,7 @@ export interface TermDeps {
   readonly lost: () => void;
 }
 
-/** So often it is renewed while it lasts, and no more often than this where the store does not answer. */
+/** How often it is renewed during a term, and the shortest pause where the store does not answer. */
 const RENEWALS = 3;
 const PAUSE_MIN = seconds(1);
 

@@ -1,4 +1,4 @@
-/** Who asks, as the record names them. */
+/** The person who asks, by the name in the record. */
 import { userInfo } from "node:os";
 
 export function userName(env: Readonly<Record<string, string | undefined>>): string {
@@ -13,5 +13,5 @@ export function userName(env: Readonly<Record<string, string | undefined>>): str
 
 const NAME_MAX = 128;
 
-/** The environment may hold anything; a daemon takes no name with control characters, and none that is longer. */
+/** The environment may hold any text; a daemon accepts no name with control characters, and no longer name. */
 const plainName = (named: string): string => named.replace(/\p{Cc}/gu, "").slice(0, NAME_MAX);

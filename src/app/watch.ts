@@ -1,4 +1,4 @@
-/** Tells when something in a place may have changed. Watches where the system can, and looks again now and then where it cannot. */
+/** Reports when something in a place may have changed. Watches where the system can, and looks again now and then where it cannot. */
 import { watch } from "node:fs";
 import { later, type Millis, millis } from "../domain/time.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";
@@ -6,16 +6,16 @@ import { POLL_INTERVAL } from "./poll.ts";
 
 export interface WatchOptions {
   readonly signal: AbortSignal;
-  /** How long to believe the silence: network disks tell nothing. */
+  /** How long to believe the silence: network disks report no changes. */
   readonly patience?: Millis;
-  /** A caller that was busy with a change is left alone afterwards for this many times as long; not at all when absent. */
+  /** After a caller was busy with a change it is left alone for this many times as long; without it not at all. */
   readonly rest?: number;
   readonly clock?: Clock;
 }
 
 /**
- * Yields once at the start, and then whenever one of the files or folders may have changed. What happens while the caller is
- * busy with the last one is told as one. Ends when the signal is aborted.
+ * Yields once at the start, and then whenever one of the files or folders may have changed. Changes while the caller is
+ * busy with the last one are reported as one. Ends when the signal is aborted.
  */
 export async function* changes(paths: readonly string[], options: WatchOptions): AsyncGenerator<void> {
   const { signal, patience = POLL_INTERVAL, rest = 0, clock = systemClock() } = options;
@@ -54,7 +54,7 @@ async function until(arm: (done: () => void) => void, clock: Clock, patience: Mi
   timer.cancel();
 }
 
-/** What cannot be watched is looked at when patience ends. */
+/** A path that cannot be watched is looked at when the patience ends. */
 function watchQuietly(path: string, ring: () => void): { close(): void }[] {
   try {
     const watcher = watch(path, ring);

@@ -1,4 +1,4 @@
-/** `--what-if workers=8,claude=3`: the same plan with something else to work with. */
+/** `--what-if workers=8,claude=3`: the same plan with other workers or resources. */
 import { LANE_POLICIES } from "../decide/lanes.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Amounts, Rate, Rates } from "../domain/spec.ts";
@@ -12,10 +12,10 @@ const NODES_MAX = 1_024;
 const NODES = integer({ min: 1, max: NODES_MAX });
 const SESSIONS = integer({ min: 0, max: 10_000 });
 const PRIORITIES = oneOf(LANE_POLICIES);
-/** What machines have; anything else is the plan's. */
+/** Resources of machines; any other name is a resource of the plan. */
 const ON_MACHINES: Readonly<Record<string, Schema<number>>> = { cpu: cores, memory: bytes, gpu: count };
 
-/** What there would be to work with. Everything that is not named stays as it is. */
+/** The site with the changes. Everything that is not named stays as it is. */
 export function readWhatIf(text: string, base: SiteSpec): SiteSpec {
   return text.split(",").reduce((site, part) => {
     const [, key, value] = /^\s*([^=]+?)\s*=\s*(.+?)\s*$/.exec(part) ?? [];
@@ -28,7 +28,7 @@ export function readWhatIf(text: string, base: SiteSpec): SiteSpec {
   }, base);
 }
 
-/** `--pool writers=3`: so many sessions in place of one. */
+/** `--pool writers=3`: this many sessions in place of one. */
 export function withPool(site: SiteSpec, text: string): SiteSpec {
   const [, pool, size] = /^\s*([^=]+?)\s*=\s*(\d+)\s*$/.exec(text) ?? [];
   const known = Object.keys(site.pools);
@@ -65,7 +65,7 @@ function change(site: SiteSpec, key: string, value: string, text: string): SiteS
   return withCapacity(site, key, read(capacity));
 }
 
-/** Slots can become a rate, and a rate slots. */
+/** Slots can become a rate, and a rate can become slots. */
 function withCapacity(site: SiteSpec, name: string, there: number | Rate): SiteSpec {
   const resources: Amounts = without(site.resources, name);
   const rates: Rates = without(site.rates, name);

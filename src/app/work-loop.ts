@@ -16,16 +16,16 @@ export interface WorkOptions {
   >;
   readonly profile: Partial<JoinRequest>;
   readonly start: StartAgent;
-  /** What the command sees of the environment, beside what is said of the task. */
+  /** The environment of the command, beside the variables about the task. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** How long to wait for a task. Then the work is over. */
   readonly wait: Millis;
   /** How long the command has to end when it is asked to. */
   readonly grace: Millis;
   readonly freshKey: () => string;
-  /** The mark of the state directory: what the command calls has the authority of the attempt. */
+  /** The mark of the state directory: programs that the command starts have the authority of the attempt. */
   readonly stateId: string | undefined;
-  /** Keeps the lease where the command's own reports find it; gives the way to forget it. */
+  /** Keeps the lease where the command's own reports find it; gives the function that removes it. */
   readonly keep: (grant: Grant, session: string) => () => void;
   readonly tell: (line: string) => void;
   /** Aborted when the work is to stop: the task is handed back. */
@@ -36,13 +36,13 @@ export interface WorkOptions {
 
 type Working = WorkOptions & { readonly clock: Clock };
 
-/** Of one lease, renewals that are made: two may be lost on the way. */
+/** How many renewals are made during a lease: two may be lost on the way. */
 const RENEWALS = 3;
 /** How long a daemon may be away before a report on a task is given up. */
 const REPORT_PATIENCE = minutes(5);
 const LEAVE_PATIENCE = millis(2_000);
 
-/** Ends when no task came in time, or when it is stopped. The session is left before that. */
+/** Ends when no task came in time, or when it is stopped. The session leaves before that. */
 export async function work(asked: WorkOptions & { readonly clock?: Clock }): Promise<void> {
   const options = { ...asked, clock: asked.clock ?? systemClock() };
   const { client, profile, stop, clock } = options;
@@ -119,7 +119,7 @@ async function doTask(grant: Grant, session: string, options: Working): Promise<
     });
 }
 
-/** A session that no longer holds the lease has nothing to say about the task. */
+/** A session that no longer holds the lease reports nothing about the task. */
 async function report(
   lease: LeaseRequest,
   { code, signal, head, tail, fault }: AgentEnd,
@@ -145,7 +145,7 @@ const textOf = (error: unknown): string => {
   return `${error.code}: ${error.message} (${error.hint})`;
 };
 
-/** An attempt that is not the first is told of the one before, behind what the plan asks for. */
+/** An attempt that is not the first is told about the one before, after the plan's own words. */
 function promptOf({ prompt, command, previous }: Grant): string {
   const asked = prompt ?? (typeof command === "string" ? command : (command ?? []).join(" "));
   return previous === undefined ? `${asked}\n` : `${asked}\n\nBefore: ${previousText(previous)}\n`;

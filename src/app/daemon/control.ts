@@ -1,4 +1,4 @@
-/** The part of the service that people use: submit, put on hold, let go, drain, cancel, try again, put back, approve, change. */
+/** The part of the service for people: submit, pause, resume, drain, cancel, retry, requeue, approve, edit. */
 import { isAbsolute } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import { scopeKey } from "../../domain/pause.ts";
@@ -64,7 +64,7 @@ export function controlOf(parts: Parts): Control {
   }
 }
 
-/** Two who come with the same key at the same time get the same answer. */
+/** Two callers with the same key at the same time get the same answer. */
 async function onceByKey<T>(
   underway: Map<string, Promise<T>>,
   key: string | undefined,
@@ -102,7 +102,7 @@ async function submit(
   return { run: run.manifest.id, tasks: run.tasks.length, repeated: false };
 }
 
-/** Requests are dealt with by the engine in the same way, wherever they come from. */
+/** The engine handles requests in the same way, wherever they come from. */
 async function ask(parts: Parts, kind: RequestKind, request: TaskRequest, caller: Caller): Promise<Done> {
   const { scheduler } = parts;
   const run = kind === "cancel" ? await liveRun(parts, request.run) : await runNamed(parts, request.run);

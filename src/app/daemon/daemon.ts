@@ -1,6 +1,6 @@
 /**
- * A scheduler for many: it owns a state directory, goes on with every run that did not end, pushes to local workers, lets sessions
- * claim, and answers whoever calls. `rota run` is one too, for a single plan.
+ * A scheduler for many runs: it owns a state directory, continues every run that has not ended, pushes to local workers, lets sessions
+ * claim, and answers callers. `rota run` is one too, for a single plan.
  */
 import { spawn } from "node:child_process";
 
@@ -24,33 +24,33 @@ export interface Daemon extends AsyncDisposable {
   readonly service: Service;
   readonly scheduler: Scheduler;
   readonly cycle: Cycle;
-  /** Serves nobody any more; the scheduler goes on. */
+  /** Answers no more calls; the scheduler goes on. */
   close(): Promise<void>;
 }
 
 export interface DaemonOptions extends SchedulerOptions {
   /** What commands that wake or start sessions see of the environment. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Calls the commands that wake or start sessions, when they are not to be started as processes. */
+  /** Runs the commands that wake or start sessions, when they are not to be started as processes. */
   readonly call?: Call;
-  /** Of this program, for those who ask. */
+  /** The version of this program, for callers that ask. */
   readonly version: string;
-  /** Where the socket will be, for those who ask. */
+  /** The path of the socket, for callers that ask. */
   readonly socket?: string;
   /** Parts of the wake scheduler in place of its own. */
   readonly parts?: WakeParts;
-  /** The wake scheduler is not started: it does what it is told to, and nothing by itself. */
+  /** The wake scheduler is not started: it does only what it is told to do. */
   readonly isManual?: boolean;
 }
 
-/** Takes everything up that the last scheduler left. What still runs is taken over. */
+/** Takes up everything that the last scheduler left. Live attempts are taken over. */
 export async function openDaemon(options: DaemonOptions): Promise<Daemon> {
   const scheduler = await openScheduler({ ...options, stays: true });
   await takeUp(scheduler);
   return daemonOf(scheduler, options);
 }
 
-/** The same service around a scheduler that is there already. */
+/** The same service around an existing scheduler. */
 export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "executor">): Daemon {
   const { state, config, version, parts: plugged = {}, isManual = false } = options;
   const { waker } = plugged;
@@ -120,7 +120,7 @@ export function daemonOf(scheduler: Scheduler, options: Omit<DaemonOptions, "exe
   };
 }
 
-/** Every run that did not end, the oldest first; then whatever else of earlier schedulers still runs is stopped. */
+/** Takes up every run that has not ended, the oldest first; then stops all other attempts of earlier schedulers. */
 export async function takeUp({ store, engine, executor }: Scheduler): Promise<void> {
   const unfinished = await store.runs("unfinished");
   await engine.resumeAll(unfinished.map(({ no }) => no));
@@ -128,7 +128,7 @@ export async function takeUp({ store, engine, executor }: Scheduler): Promise<vo
   await engine.takeRequests();
 }
 
-/** Forgets old keys, an hour or more after the last time. What cannot be forgotten now is forgotten later. */
+/** Forgets old keys, at least an hour after the last time. What fails now is forgotten later. */
 function forgetting({ store, clock }: Scheduler): () => void {
   let next = clock.now();
   return () => {
@@ -154,7 +154,7 @@ function cycleOptions(config: Config) {
   };
 }
 
-/** A pool's own command starts a worker, if what it covers is enough. */
+/** The pool's own command starts a worker, if it covers what the task requires. */
 async function spawnFor({ pools }: Config, call: Call, { run, task, pool }: Pending): Promise<boolean> {
   const { spawn: command, covers = [] } = pools[pool] ?? {};
   if (command === undefined || !task.spec.requires.every((each) => covers.includes(each))) return false;
@@ -167,7 +167,7 @@ async function spawnFor({ pools }: Config, call: Call, { run, task, pool }: Pend
   return true;
 }
 
-/** How long a command that wakes somebody may take. */
+/** How long a command that wakes or starts a session may take. */
 const CALL_MS = 10_000;
 
 const callWith =

@@ -1,4 +1,4 @@
-/** What a session is handed with a claim beside the task itself: how the attempt before ended, and a long prompt as a file. */
+/** What a session gets with a claim beside the task itself: how the attempt before ended, and a long prompt as a file. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { isTaskEvent, type TaskEvent } from "../../domain/event.ts";
@@ -9,7 +9,7 @@ import type { Grant, PreviousAttempt } from "../../wire/answers.ts";
 import type { Parts } from "./parts.ts";
 import { isoOf } from "./reply.ts";
 
-/** What programs of agents show of an answer begins to be cut at about this length. */
+/** Programs of agents begin to cut an answer at about this length. */
 const PROMPT_INLINE_MAX = 10 * 1024;
 
 export async function handoverOf(parts: Parts, granted: Granted): Promise<Pick<Grant, "previous" | "prompt_file">> {
@@ -18,7 +18,7 @@ export async function handoverOf(parts: Parts, granted: Granted): Promise<Pick<G
   return { ...(previous !== undefined && { previous }), ...(file !== undefined && { prompt_file: file }) };
 }
 
-/** Read from the ledger: a retry is rare, and the scheduler that saw the attempt before may be another one. */
+/** Read from the ledger: a retry is rare, and another scheduler may have seen the attempt before. */
 async function previousOf(
   { scheduler }: Parts,
   { run, task, fence }: Pick<Granted, "run" | "task" | "fence">,
@@ -52,7 +52,7 @@ function whyOf(event: TaskEvent): string {
   }
 }
 
-/** The file with the prompt, where that is too long for an answer. Without room for it on the disk the prompt is in the answer alone. */
+/** The file with the prompt, where that is too long for an answer. If the disk has no room for it, only the answer has the prompt. */
 function promptFile({ state }: Parts, { run, task, fence }: Granted): string | undefined {
   const { spec } = task;
   if (!("prompt" in spec.run) || Buffer.byteLength(spec.run.prompt) <= PROMPT_INLINE_MAX) return undefined;

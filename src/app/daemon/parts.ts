@@ -1,4 +1,4 @@
-/** What every part of the daemon's service works with, and how it finds what callers name. */
+/** What every part of the daemon's service works with, and how it looks up the names of callers. */
 
 import { UserError } from "../../domain/errors.ts";
 import type { PauseScope } from "../../domain/pause.ts";
@@ -16,25 +16,25 @@ import type { StateDir } from "../state.ts";
 export interface Parts {
   readonly scheduler: Scheduler;
   readonly state: StateDir;
-  /** Looks whether somebody is to be woken. */
+  /** Asks the cycle to look for sessions to wake. */
   readonly nudge?: () => void;
 }
 
 export const askedBy = ({ by }: Caller, why: string | undefined): Asked => (why === undefined ? { by } : { by, why });
 
-/** The caller as the engine's reception knows it. One of which nothing is known acts for no session. */
+/** The caller for the engine. A caller without a known authority acts for no session. */
 export function visitorOf({ by, authority }: Caller): Visitor {
   if (authority === undefined) throw new UserError("FORBIDDEN", "It is not known on whose authority this is asked");
   return { by, authority };
 }
 
-/** The run that is meant, as it is: the live one while it is under way, else as it was recorded. */
+/** The named run as it is: the live run while it is under way, else the recorded one. */
 export async function runNamed({ scheduler }: Parts, name: string | undefined): Promise<Run> {
   const row = await findRun(scheduler, name);
   return scheduler.engine.world.run(row.no) ?? (await loadRun(scheduler, row));
 }
 
-/** The run that is meant, which must be under way. */
+/** The named run, which must be under way. */
 export async function liveRun({ scheduler }: Parts, name: string | undefined): Promise<Run> {
   const row = await findRun(scheduler, name);
   const run = scheduler.engine.world.run(row.no);
@@ -53,7 +53,7 @@ export async function taskNamed(
   return { run: found, task: mustFindTask(found, task) };
 }
 
-/** What a pause reaches, among the runs of this scheduler. */
+/** The scope of a pause, among the runs of this scheduler. */
 export const scopeNamed = (parts: Parts, names: ScopeNames): Promise<PauseScope> => findScope(names, lookupIn(parts));
 
 export const scopeToHold = (parts: Parts, names: ScopeNames): Promise<PauseScope> =>
@@ -72,7 +72,7 @@ const lookupIn = (parts: Parts): Lookup => ({
   },
 });
 
-/** The scope again, in the words of callers. */
+/** The scope in the words of callers. */
 export function scopeReply({ scheduler }: Parts, scope: PauseScope): object {
   const run = "run" in scope ? scheduler.engine.world.run(scope.run) : undefined;
   return {

@@ -7,7 +7,7 @@ import type { Store } from "../../store/store.ts";
 import { stateDir } from "../state.ts";
 import { lookOf } from "./read.ts";
 
-/** What the daemon shows of a scheduler that the test controls, and what it asks of the store for that. */
+/** What the daemon shows of a scheduler that the test controls, and what it reads from the store for that. */
 async function looking(workers = 1) {
   const asked: string[] = [];
   const store = openMemoryStore();
@@ -52,7 +52,7 @@ test("a run that has ended is shown without reading those that have not", async 
   await rig.clock.advance(20);
   await submitMany(rig, "two", "three");
   asked.length = 0;
-  // What others use of what all share is still told.
+  // The use of shared resources by other runs is still shown.
   const resources = [{ name: "cpu", capacity: 2_000, used: 500 }];
   expect(await look.status("one")).toMatchObject({ run: "one", state: "succeeded", waiting: [], resources });
   expect(asked).toEqual(["load 1"]);

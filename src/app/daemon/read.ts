@@ -1,4 +1,4 @@
-/** The part of the service that only looks. */
+/** The part of the service that only reads. */
 import { explain, waitsOf } from "../../decide/explain.ts";
 import { type Event, isTaskEvent } from "../../domain/event.ts";
 import type { Run, RunNo, RunOutcome } from "../../domain/run.ts";
@@ -59,7 +59,7 @@ export function lookOf(parts: LookParts): Look {
     why: async (name, id) => {
       const run = await runNamed(parts, name);
       const task = mustFindTask(run, id);
-      // Who had it cancelled is in the ledger alone.
+      // Only the ledger says which person had it cancelled.
       const isLive = engine.world.run(run.no) === run && task.status.state !== "cancelled";
       const { claiming } = engine;
       const context = { claiming, modeOf: (pool: string) => engine.modeOf(pool) };
@@ -90,7 +90,7 @@ const summaryOf = ({ manifest, status, tasks }: RunRow): RunSummary => ({
   tasks,
 });
 
-/** What the daemon reads is what it has written: the same views as those of a process that only looks. */
+/** The daemon reads what it has written: the same views as those of a process that only looks. */
 function readerOf({ scheduler, state }: LookParts): Reader {
   const { store, clock } = scheduler;
   return {
@@ -127,7 +127,7 @@ async function status({ scheduler, state }: LookParts, reader: Reader, name: str
   );
 }
 
-/** As the scheduler itself knows it. Where everything has ended nothing waits, and nobody else need be asked about. */
+/** From the scheduler's own dispatchers. Of a run that has ended no task waits, so the other runs need not be read. */
 const knownWaits = ({ engine }: Parts["scheduler"], run: Run, now: Instant): Waits => ({
   waitOf: run.status.state === "finished" ? () => undefined : waitsOf(engine.pools, run, now),
   resources: resourcesOf(engine, run),
@@ -192,7 +192,7 @@ async function queryOf(parts: Parts, { run, task, after }: EventsRequest): Promi
   return { after, run: found.no, ...(task !== undefined && { task: mustFindTask(found, task).no }) };
 }
 
-/** Read from the store after each commit, so that what is told is durable, in order, and without a gap. */
+/** Read from the store after each commit, so the events are durable, in order, and without a gap. */
 async function follow(
   parts: LookParts,
   request: EventsRequest,
@@ -209,7 +209,7 @@ async function follow(
     pending = true;
     ring();
   };
-  // What is committed about others brings nothing that is asked for, and need not be read.
+  // A commit without an event that matches the query need not be read.
   const stopListening = engine.listen((events) => {
     if (events.some((event) => isAsked(query, event))) wake();
   });

@@ -10,14 +10,14 @@ import type { Grant, LeaseReply, Settled } from "../../wire/answers.ts";
 
 export const isoOf = (at: Instant): string => new Date(at).toISOString();
 
-/** Values that come from the scheduler's own environment are secrets: whoever works elsewhere has to have its own. */
+/** Values that come from the scheduler's own environment are secrets: a session elsewhere has to have its own. */
 function plainEnv(env: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const plain: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) if (typeof value === "string") plain[name] = value;
   return plain;
 }
 
-/** A session is never given a function to call: it is not where the function is. */
+/** A session never gets a function to call: the function is in the scheduler's program. */
 function workReply(work: Work): Pick<Grant, "prompt" | "command"> {
   invariant(!("call" in work), "what a session is given is a command or a prompt");
   if ("prompt" in work) return work;
@@ -49,7 +49,7 @@ export function grantReply({ run, task, fence, token, deadline, ttl }: Granted):
 export function leaseReply({ run, task, held }: Heard): LeaseReply {
   const { lease, stopping, since } = held as Held;
   const why = stopping?.kind === "cancelled" && stopping.asked.why !== undefined ? { why: stopping.asked.why } : {};
-  // After the soft limit of its time comes the hard one.
+  // After the soft limit comes the hard one.
   const by = stopping?.kind === "timeout" ? { by: isoOf(later(since, task.spec.timeout.hard)) } : {};
   return {
     run: run.manifest.id,

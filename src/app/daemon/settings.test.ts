@@ -1,4 +1,4 @@
-/** Every setting of pools and sessions changes what happens: from what a user writes to what the daemon does. */
+/** Every setting of pools and sessions has an effect: from what a user writes to what the daemon does. */
 import { describe, expect, test } from "vitest";
 import { CALLER, type Desk, openDesk } from "../../../test/rig/desk.ts";
 import { millis } from "../../domain/time.ts";
@@ -77,7 +77,7 @@ describe("pools", () => {
     }
   });
 
-  test("start a worker that covers what a task requires, once nobody came", async () => {
+  test("start a worker that covers what a task requires, once no session came", async () => {
     const task = plan({ a: { prompt: "a", requires: ["gpu"] } });
     for (const [covers, calls] of [
       [["gpu"], ["make one a"]],
@@ -130,7 +130,7 @@ test("sweepLimit and sweepReason say how much one look takes back, and what the 
     await desk.answer(desk.service.submit(plan({ a: { prompt: "a" }, b: { prompt: "b" } }), CALLER));
     for (const session of ["s", "t"]) await desk.answer(desk.service.claim(claimOf(session), CALLER));
     await desk.rig.clock.advance(9_000);
-    // The time is spent before the next turn looks at its deadlines.
+    // The time passes before the next turn looks at its deadlines.
     const cycle = Promise.resolve(desk.service.cycle());
     await desk.rig.clock.sleep(millis(2_000));
     expect((await desk.answer(cycle)).recovered).toHaveLength(swept);
@@ -152,8 +152,8 @@ test("offerTtl is how long a task is kept for the session that was woken for it"
   }
 });
 
-describe("a task for which nobody comes", () => {
-  /** After so long nobody has come for it, and nobody could. */
+describe("a task for which no session comes", () => {
+  /** After this span no session has come for the task, and none could. */
   async function starvedFor(env: Readonly<Record<string, string>>, ms: number): Promise<Desk> {
     const desk = await openDesk(env);
     await desk.answer(desk.service.submit(ONE, CALLER));

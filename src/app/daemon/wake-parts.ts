@@ -1,4 +1,4 @@
-/** The parts of the wake scheduler that a program may put in place of Rota's own, and how the cycle sees them. */
+/** The parts of the wake scheduler that a program may replace by its own, and how the cycle sees them. */
 import { poolOf } from "../../domain/spec.ts";
 import type { CycleDeps } from "../../engine/cycle.ts";
 import type { Escalation, Pending, WakeTarget as Target } from "../../engine/cycle-port.ts";
@@ -15,7 +15,7 @@ export interface WaitingTask {
   readonly requires: readonly string[];
 }
 
-/** A session that is to be woken, and the task it is woken for. It is given nothing: it has to claim. */
+/** A session to wake, and the task for it. The wake gives it nothing: the session has to claim. */
 export interface WakeTarget extends WaitingTask {
   readonly session: string;
   /** Until then the task is kept for the session, unless several are woken for it. ISO 8601. */
@@ -30,20 +30,20 @@ export interface SessionWaker {
   readonly wake: (target: WakeTarget) => void | Promise<void>;
 }
 
-/** Wakes all sessions of one cycle at once, and gives an error, or none, for each of them in their order. */
+/** Wakes all sessions of one cycle in one call, and gives an error, or none, for each of them in their order. */
 export interface BatchWaker {
   readonly wakeMany: (targets: readonly WakeTarget[]) => WakeErrors | Promise<WakeErrors>;
 }
 type WakeErrors = readonly (Error | undefined)[];
 
-/** Says whether waking is on hold, beside what `rota pause` has put on hold. Leases that ran out are dealt with all the same. */
+/** Says whether waking is paused, beside the pauses of `rota pause`. Expired leases are dealt with all the same. */
 export interface PauseStore {
   readonly isPaused: () => boolean | Promise<boolean>;
 }
 
 /** Does something about tasks that no session comes for. Each verb may be left out; where it throws it is called again in the next cycle. */
 export interface EscalationActor {
-  /** Starts a worker that covers what the task requires. False where that is not possible. In place of the setting `spawn` of the pool. */
+  /** Starts a worker that covers what the task requires, in place of the setting `spawn` of the pool. False where that is not possible. */
   readonly spawn?: (task: WaitingTask) => boolean | Promise<boolean>;
   /** No session has come for the task in all this time. */
   readonly starved?: (task: WaitingTask, waitedMs: number) => void | Promise<void>;
@@ -58,7 +58,7 @@ export interface WakeParts {
   readonly escalation?: EscalationActor;
 }
 
-/** Wakes those targets, one answer for each. */
+/** Wakes the targets, with one answer for each. */
 export type WakeMany = (targets: readonly Target[]) => Promise<WakeErrors>;
 
 export function wakeManyOf(waker: SessionWaker | BatchWaker): WakeMany {
@@ -72,7 +72,7 @@ export function wakeManyOf(waker: SessionWaker | BatchWaker): WakeMany {
   return (targets) => Promise.all(targets.map((target) => errorOf(() => waker.wake(shown(target)))));
 }
 
-/** What went wrong, if anything did. */
+/** The error of the call, if it failed. */
 async function errorOf(act: () => void | Promise<void>): Promise<Error | undefined> {
   try {
     await act();

@@ -1,10 +1,10 @@
-/** A wake that got lost on its way is told again, and one that arrived is not. */
+/** A wake that got lost on its way is repeated, and a wake that arrived is not. */
 import { describe, expect, test } from "vitest";
 import { CALLER, type Desk, openDesk } from "../../../test/rig/desk.ts";
 import type { Wake } from "../../wire/answers.ts";
 import type { Caller } from "../../wire/service.ts";
 
-/** What a call that waits has been answered so far. */
+/** The answer that a waiting call has got so far. */
 interface Heard {
   wake?: Wake | undefined;
 }
@@ -29,8 +29,8 @@ async function openWakes(): Promise<Desk & { readonly listen: (caller?: Partial<
 
 const OFFER = { task: "a", reason: "offered" };
 
-describe("an offer that nobody came for", () => {
-  test("is told again to whoever asks again, a second later", async () => {
+describe("an offer that no session came for", () => {
+  test("is told again to a session that asks again, a second later", async () => {
     const { rig, listen } = await openWakes();
     expect((await listen()).wake).toMatchObject(OFFER);
     const again = await listen();
@@ -42,7 +42,7 @@ describe("an offer that nobody came for", () => {
     expect((await listen()).wake).toMatchObject(OFFER);
   });
 
-  test("is told to a second call that waits beside one that was told", async () => {
+  test("is told to a second call that waits beside a call that was told", async () => {
     const { rig, service, listen } = await openWakes();
     await rig.promised(service.pause({}, CALLER));
     const [first, second] = [await listen(), await listen()];

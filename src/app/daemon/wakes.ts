@@ -1,4 +1,4 @@
-/** How sessions are reached: those who listen are told at once; for the others there may be a command that wakes them. */
+/** How sessions are reached: sessions that listen are told at once; for the others a pool may have a command that wakes them. */
 import type { Session } from "../../domain/session.ts";
 import { type Instant, later, type Millis, seconds } from "../../domain/time.ts";
 import type { Clock, Timer } from "../../effects/clock.ts";
@@ -7,7 +7,7 @@ import type { Wake } from "../../wire/answers.ts";
 import { isoOf } from "./reply.ts";
 import type { WakeMany } from "./wake-parts.ts";
 
-/** Runs a command that wakes or starts somebody. Resolves when it has ended well. */
+/** Runs a command that wakes or starts a session. Resolves when the command has ended well. */
 export type Call = (command: readonly string[], env: Readonly<Record<string, string>>) => Promise<void>;
 
 export interface WakesDeps {
@@ -20,11 +20,11 @@ export interface WakesDeps {
   readonly wakeMany?: WakeMany | undefined;
 }
 
-/** A call of a session that waits to be woken. */
+/** A call of a session that waits for a wake. */
 export interface Attending {
   readonly wait: Millis;
   readonly signal: AbortSignal | undefined;
-  /** The offer that is open for the session now. */
+  /** The present offer to the session. */
   readonly offered: () => Wake | undefined;
 }
 
@@ -35,13 +35,13 @@ interface Listener extends Attending {
 
 interface Mailbox {
   readonly listeners: Set<Listener>;
-  /** A wake that nobody has fetched. The last one is enough: it says that there is something, and a claim finds what. */
+  /** A wake that the session has not fetched. The last one is enough: it says that a task waits, and a claim finds which. */
   waiting?: Wake;
-  /** What was told last. */
+  /** The last wake that was sent. */
   told?: { readonly wake: Wake; readonly at: Instant; readonly signal: AbortSignal | undefined };
 }
 
-/** An answer may get lost on its way, so an offer that nobody came for is told again, this much later. */
+/** An answer may get lost on its way, so an offer that was not claimed is sent again, this much later. */
 const AGAIN = seconds(1);
 
 export class Wakes implements Waker {
@@ -59,7 +59,7 @@ export class Wakes implements Waker {
     );
   }
 
-  /** One call for all; one answer for each. */
+  /** One call for all targets, with one answer for each. */
   async wake(targets: readonly WakeTarget[]): Promise<readonly (Error | undefined)[]> {
     const { wakeMany } = this.#deps;
     if (wakeMany === undefined) return Promise.all(targets.map((target) => this.#one(target)));
@@ -91,7 +91,7 @@ export class Wakes implements Waker {
     }
   }
 
-  /** The session has left: whoever still calls in its name is told nothing. */
+  /** The session has left: calls that still come in its name get nothing. */
   forget(session: string): void {
     for (const { answer, timer } of this.#boxes.get(session)?.listeners ?? []) {
       timer?.cancel();
@@ -100,7 +100,7 @@ export class Wakes implements Waker {
     this.#boxes.delete(session);
   }
 
-  /** Nobody is told anything more. */
+  /** No call is told anything more. */
   close(): void {
     for (const session of [...this.#boxes.keys()]) this.forget(session);
   }
@@ -113,12 +113,12 @@ export class Wakes implements Waker {
     const hook = known && this.#deps.hookOf(known.profile.pool);
     if (hook !== undefined) return this.#callHook(hook, target);
     if (box === undefined) return new Error("there is no way to reach it");
-    // An offer is found by whoever asks; what is kept for nobody is not.
+    // The session finds an offer when it asks; a wake without an offer must be kept for it.
     if (reason === "fan-out") box.waiting = wakeOf(target);
     return undefined;
   }
 
-  /** True where the session listens, or has heard of it: a session that asked while the offer was being written down has found it already. */
+  /** True where the session listens, or has heard of it: a session that asked while the offer was being written has found it already. */
   #tellListener(target: WakeTarget): boolean {
     const wake = wakeOf(target);
     const box = this.#boxes.get(target.session);
@@ -129,7 +129,7 @@ export class Wakes implements Waker {
     return true;
   }
 
-  /** Tells the listener what there is for it already, now or when it is time to tell it again. */
+  /** Tells the listener about a wake that is there already, now or when it is time to repeat it. */
   #look(box: Mailbox, listener: Listener): void {
     const { clock } = this.#deps;
     const { signal, offered } = listener;
@@ -138,7 +138,7 @@ export class Wakes implements Waker {
     const wake = waiting ?? offered();
     if (wake === undefined) return;
     if (told === undefined || !isSame(told.wake, wake)) return this.#tell(box, listener, wake);
-    // A stream that is still open has got what it was sent.
+    // A stream that is still open has received what was sent.
     if (signal !== undefined && signal === told.signal) return;
     const due = later(told.at, AGAIN);
     if (due <= clock.now()) return this.#tell(box, listener, wake);
@@ -146,7 +146,7 @@ export class Wakes implements Waker {
     listener.timer = clock.at(due, () => this.#look(box, listener));
   }
 
-  /** One listener is enough. The others hear of it too if nobody comes: the first may be one whose caller is long gone. */
+  /** One listener is enough. The others are told if no session comes: the caller of the first may be long gone. */
   #tell(box: Mailbox, listener: Listener, wake: Wake): void {
     const { signal, answer } = listener;
     box.told = { wake, at: this.#deps.clock.now(), signal };
@@ -172,7 +172,7 @@ export class Wakes implements Waker {
   }
 }
 
-/** What a session is told of what it was woken for. */
+/** The wake as the session gets it. */
 export function wakeOf({ run, task, until, reason, why }: Omit<WakeTarget, "session">): Wake {
   const title = task.spec.title === undefined ? {} : { title: task.spec.title };
   return { run: run.manifest.id, task: task.spec.id, until: isoOf(until), reason, why, ...title };

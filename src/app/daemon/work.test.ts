@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CALLER, openDesk } from "../../../test/rig/desk.ts";
 
-test("whoever holds a task past its soft limit hears when it is ended", async () => {
+test("the holder of a task past its soft limit hears when it is ended", async () => {
   const { rig, service, answer } = await openDesk();
   await answer(service.join({ agent: "agents", session: "s", capabilities: [], slots: 1, ttlMs: 3_600_000 }, CALLER));
   const a = { prompt: "a", pool: "agents", timeout: { soft: "1m", hard: "10m" } };
@@ -17,7 +17,7 @@ test("whoever holds a task past its soft limit hears when it is ended", async ()
   expect((await beat()).stop).toEqual({ kind: "timeout", by: new Date(begun + 600_000).toISOString() });
 });
 
-test("nobody is looked for when whoever waited has taken everything that was brought", async () => {
+test("no session is looked for when the waiting ones have taken every task that came", async () => {
   const { rig, service, answer } = await openDesk();
   const plan = () => {
     const text = JSON.stringify({ name: "plan", tasks: { a: { prompt: "a", pool: "agents" } } });

@@ -1,4 +1,4 @@
-/** The part of the service that sessions use: join, be woken, claim, and report. */
+/** The part of the service for sessions: join, wait for a wake, claim, and report. */
 import { runId, taskId, workerId } from "../../domain/ids.ts";
 import type { Failure } from "../../domain/outcome.ts";
 import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/session.ts";
@@ -33,20 +33,20 @@ type Work = Pick<
   | "release"
 >;
 
-/** Suffixes that are tried before one is made longer. */
+/** How many suffixes are tried before a longer one is made. */
 const TRIES_MAX = 8;
 
 export interface WorkParts extends Parts {
   readonly wakes: Wakes;
   readonly sessionTtl?: Millis;
-  /** What a session is told that asks for its offer. */
+  /** The reason in the answer to a session that asks for its offer. */
   readonly wakeReason: string;
 }
 
 export function workOf(parts: WorkParts): Work {
   const { scheduler, wakes } = parts;
   const { engine, secrets, clock } = scheduler;
-  /** Where this caller is received: everything about sessions, claims and leases goes through it. */
+  /** The engine for this caller: everything about sessions, claims and leases goes through it. */
   const receptionOf = (caller: Caller): Reception => engine.reception.as(visitorOf(caller));
   const handed = async (granted: Granted | undefined): Promise<Grant | undefined> =>
     granted && { ...grantReply(granted), ...(await handoverOf(parts, granted)) };
@@ -69,7 +69,7 @@ export function workOf(parts: WorkParts): Work {
       const { signal } = caller;
       const leave = receptionOf(caller).attend(session);
       try {
-        // Whoever begins to listen may have missed something.
+        // A session that begins to listen may have missed a wake.
         const offered = (): Wake | undefined => openOffer(session);
         const next = wakes.next(session, { wait: millis(waitMs), signal, offered });
         parts.nudge?.();
@@ -122,7 +122,7 @@ export function workOf(parts: WorkParts): Work {
     },
   };
 
-  /** A name that somebody has would make one session of two. */
+  /** With a name that another session has, two sessions would be one. */
   function freshSuffix(agent: string): string {
     for (let tries = 1; ; tries++) {
       const suffix = tries <= TRIES_MAX ? secrets.suffix() : `${secrets.suffix()}-${tries}`;
@@ -130,7 +130,7 @@ export function workOf(parts: WorkParts): Work {
     }
   }
 
-  /** What is kept for the session now, and was not claimed. */
+  /** The task that is kept for the session now, and was not claimed. */
   function openOffer(session: string): Wake | undefined {
     const profile = engine.world.sessions.get(workerId(session))?.profile;
     if (profile === undefined) return undefined;
@@ -198,7 +198,7 @@ function sessionReply({ scheduler }: Parts, session: Session): SessionReply {
   };
 }
 
-/** A session says what kind of failure it was; what that means is decided by the same table as for everybody. */
+/** A session says what kind of failure it was; the same table decides for every worker what that means. */
 function failureOf({ kind, code, message, resetMs }: FailRequest, durationMs: Millis): Failure {
   const said = message === undefined ? {} : { message };
   switch (kind) {

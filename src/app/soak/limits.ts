@@ -1,4 +1,4 @@
-/** What of a seed is played again, as it was typed. */
+/** The limits for a repeated seed, as they were typed. */
 import { UserError } from "../../domain/errors.ts";
 import type { Millis } from "../../domain/time.ts";
 import { FAULT_KINDS, type FaultKind } from "../../simulate/faults/fault-kinds.ts";
@@ -21,7 +21,7 @@ export function readLimits({ without, store, ...counts }: TypedLimits): Limits {
   return { ...limits, ...(without !== undefined && { without: without.split(",").map(readKind) }) };
 }
 
-/** One of them, or none: the command line takes no other. In memory when nothing is said. */
+/** A kind of store; the command line accepts no other word. In memory by default. */
 export const readStore = (text: string | undefined): StoreKind => STORE_KINDS.find((kind) => kind === text) ?? "memory";
 
 function readKind(text: string): FaultKind {

@@ -1,6 +1,6 @@
 /**
- * The part of a soak that is no simulation: a daemon with real processes, sessions that claim from it over its socket, and somebody who
- * kills it again and again. In the end everything has to be done, once, and what was answered has to be written down.
+ * The part of a soak that is no simulation: a daemon with real processes, sessions that claim from it over its socket, and a loop that kills it
+ * again and again. In the end every task must be done once, and everything that was answered must be recorded.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -28,15 +28,15 @@ export interface RealReport {
   readonly runs: number;
   readonly tasks: number;
   readonly isDrained: boolean;
-  /** Everything that is wrong, as sentences. */
+  /** Every broken law, in sentences. */
   readonly broken: readonly string[];
-  /** By how much the last daemon grew from being ready to being stopped, in bytes. */
+  /** By how many bytes the last daemon grew from its start to its end. */
   readonly growth: number;
 }
 
 const SESSIONS = 4;
 const TASKS = 40;
-/** How long everything may take to end once nobody kills any more. */
+/** How long everything may take to end after the last kill. */
 const DRAIN = seconds(120);
 const clock = systemClock();
 
@@ -107,7 +107,7 @@ async function kill({ child, ended }: Daemon, how: "SIGKILL" | "SIGTERM"): Promi
   await ended;
 }
 
-/** What the process has in memory, where that can be asked for. */
+/** The memory of the process, where the system tells. */
 function memoryOf({ child }: Daemon): number {
   try {
     const pages = Number(readFileSync(`/proc/${child.pid}/statm`, "utf8").split(" ")[1]);
@@ -117,7 +117,7 @@ function memoryOf({ child }: Daemon): number {
   }
 }
 
-/** Half of it for this machine, half for sessions, in layers; each process says that it ran. */
+/** A plan in layers, half of it for this machine and half for sessions; each process writes down that it ran. */
 async function submit(client: Client, place: string, no: number, random: Random): Promise<boolean> {
   const tasks: Record<string, object> = {};
   for (let at = 0; at < TASKS; at++) {
@@ -166,7 +166,7 @@ async function lawsOf(state: string, acks: Acks): Promise<readonly string[]> {
   return broken;
 }
 
-/** A process outlives the scheduler that started it, so each runs once, however often that one is killed. */
+/** A process outlives the scheduler that started it, so each runs once, however often the scheduler is killed. */
 function doubles(place: string): readonly string[] {
   const ran = readFileSync(join(place, "ran"), "utf8").trim().split("\n");
   const counts = new Map<string, number>();

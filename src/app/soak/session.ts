@@ -1,4 +1,4 @@
-/** A session that works as long as it may, whatever becomes of the daemon it talks to. */
+/** A session that works as long as it may, also while its daemon is killed and restarted. */
 import { UserError } from "../../domain/errors.ts";
 import { millis } from "../../domain/time.ts";
 import { sleep, systemClock } from "../../effects/clock.ts";
@@ -35,7 +35,7 @@ export async function playSession({ client, id, random, acks, signal }: SessionO
       await rest();
       if (await complete(client, grant)) acks.set(`${grant.run}/${grant.task}/${grant.fence}`, true);
     } catch (error) {
-      // What the daemon says is meant; anything else is that there was none, and then the same name is used again.
+      // An error of the daemon counts; any other means that no answer came, and then the same key is used again.
       if (error instanceof UserError && REFUSALS.has(error.code)) claims++;
       if (error instanceof UserError && error.code.startsWith("SESSION_")) isKnown = false;
       await rest();
@@ -45,7 +45,7 @@ export async function playSession({ client, id, random, acks, signal }: SessionO
 
 const REFUSALS: ReadonlySet<string> = new Set(["LEASE_LOST", "SLOTS_TAKEN", "RUN_UNKNOWN"]);
 
-/** Says it until somebody has heard it. False when it came too late. */
+/** Repeats the report until the daemon has heard it. False when it came too late. */
 async function complete(client: Client, { run, task, fence, token }: Grant): Promise<boolean> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     try {

@@ -10,24 +10,24 @@ import { type RealOptions, type RealReport, soakForReal } from "./real.ts";
 
 export interface SoakOptions {
   readonly firstSeed: number;
-  /** How long it may take, and how many seeds; whichever comes first. */
+  /** How long it may take, and how many seeds; it ends at the first of the two. */
   readonly within: Millis;
   readonly seeds: number | undefined;
   readonly store: StoreKind;
   readonly signal: AbortSignal;
   /** Half of the time goes to a real daemon, which is killed again and again. */
   readonly real?: Pick<RealOptions, "program" | "env">;
-  /** Told now and then how far it is. */
+  /** Called now and then with the progress. */
   readonly progress?: (seeds: number, failures: number) => void;
 }
 
 export interface SoakReport {
   readonly campaign: Campaign;
   readonly took: Millis;
-  /** What the program uses more of now than when it had warmed up, in bytes. */
+  /** How many bytes more the program uses than after its warm-up. */
   readonly growth: number;
   readonly memory: number;
-  /** Where nothing could go on any more. */
+  /** In how many seeds nothing could go on any more. */
   readonly deadlocks: number;
   readonly doubled: number;
   readonly failures: readonly SoakFailure[];
@@ -37,13 +37,13 @@ export interface SoakReport {
 export interface SoakFailure {
   readonly seed: number;
   readonly law: string;
-  /** The words that play the smallest of it again. */
+  /** The command that plays the smallest case again. */
   readonly command: string;
 }
 
-/** Seeds until the program is as fast, and as large, as it will be. */
+/** The seeds until the program has reached its speed and its size. */
 const WARM_UP = 100;
-/** The first few are made smaller; the others are only named. */
+/** How many failures are made smaller; the others are only named. */
 const SHRUNK_MAX = 3;
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
@@ -79,7 +79,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   };
 }
 
-/** One seed again, whole or in part, with everything that happens in it. */
+/** One seed again, whole or in part, with its whole trace. */
 export const replay = (seed: number, limits: Limits): Promise<Trial> => tryOut(seed, limits, true);
 
 const STILL = /nothing has happened|not everything has ended|stands still/;
