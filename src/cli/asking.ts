@@ -1,4 +1,4 @@
-/** What `cancel`, `approve` and `requeue` share: ask, and say what came of it. */
+/** The common part of `cancel`, `approve` and `requeue`: sends the request, and says what came of it. */
 
 import { type Answer, ask, type Wish } from "../app/requests.ts";
 import { neutralize } from "../views/text.ts";
@@ -30,7 +30,7 @@ const WORDS: Readonly<Record<Wish["kind"], Words>> = {
   },
 };
 
-/** The command that asks for `kind`. */
+/** The command that sends a request of this kind. */
 export const asking =
   (kind: Wish["kind"]): Run =>
   async (input, context) => {

@@ -37,7 +37,7 @@ export const run: Run = async (input, context) => {
   return plan === undefined ? EXIT_INVALID : 0;
 };
 
-/** As it was typed, when it is below here: that is what editors and terminals make links of. */
+/** As the user typed it, when it lies below this directory: editors and terminals make links of such names. */
 function shownName(cwd: string, file: string, typed: string): string {
   const short = relative(cwd, file);
   if (short === "") return typed === "" ? file : typed;

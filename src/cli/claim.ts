@@ -21,7 +21,7 @@ export const run: Run = async (input, context) => {
   if (input.flag("json") && input.flag("env"))
     throw new UserError("USAGE", "--json and --env cannot be asked for at once");
   await using called = await callDaemon(input, context);
-  // Known before anything is claimed: what is granted must not be lost on the way to its file.
+  // Known before the claim: a grant must not be lost on the way to its file.
   const root = await called.root();
   const grant = await ask(called, session, input);
   if (grant === undefined) {
@@ -30,14 +30,14 @@ export const run: Run = async (input, context) => {
     return EXIT_NOTHING;
   }
   const { run: of, task, fence, token, deadline } = grant;
-  // A key that was used before has the same answer, but nobody should begin on what has ended since.
+  // A key that was used before gets the same answer, but no work should begin on a claim that has ended since.
   if (grant.ttl_ms === 0) throw new UserError("LEASE_LOST", `Claim ${fence} of ${task} in run ${of} is over`);
   keepLease(root, { session, run: of, task, fence, token, deadline });
   show(grant, session, input, { ...context, command: context.commandsTo(reachOf(input, context, root)) });
   return 0;
 };
 
-/** Under one key, whoever named it: a daemon that died on the way gives the same answer when it is back. */
+/** The claim always has a key, from the user or a fresh one: a daemon that died on the way gives the same answer when it is back. */
 async function ask({ client }: Called, session: string, input: Input): Promise<Grant | undefined> {
   const wait = input.span("wait") ?? millis(0);
   if (input.flag("assigned")) return within((waitMs) => client.assignment(session, waitMs), wait);
@@ -63,7 +63,7 @@ function show(
   if (input.flag("json")) return terminal.out(`${JSON.stringify(grant)}\n`);
   if (input.flag("env")) {
     const lines = grantEnv(grant, session);
-    // For a shell every byte counts; on a screen none may act.
+    // For a shell every byte counts; on a screen no byte may act on the terminal.
     return terminal.out(terminal.interactive ? neutralizeLines(lines) : lines);
   }
   const lines = grantText(grant, { columns: terminal.columns, now: currentTime(), command }, themeOf(context));

@@ -1,4 +1,4 @@
-/** What a command is: described once, for parsing, help, completion and the reference page alike. */
+/** The description of a command, for parsing, help, completion and the reference page alike. */
 import type { Millis } from "../domain/time.ts";
 import type { CommandWriter } from "../views/next.ts";
 import type { Terminal } from "./terminal.ts";
@@ -7,10 +7,10 @@ export interface ArgumentSpec {
   readonly name: string;
   readonly describe: string;
   readonly required: boolean;
-  /** Takes all that follow. */
+  /** Takes all arguments that follow. */
   readonly many?: boolean;
   readonly choices?: readonly string[];
-  /** What a shell can offer for it. */
+  /** What a shell can complete here. */
   readonly completes?: "file";
 }
 
@@ -20,16 +20,16 @@ export interface OptionSpec {
   readonly describe: string;
   /** May be given several times: `texts` has them all. */
   readonly many?: boolean;
-  /** How its value is called in help: `DIR`, `N`. */
+  /** The name of its value in help: `DIR`, `N`. */
   readonly value?: string;
   readonly short?: string;
-  /** What is used when it is not given, for help. */
+  /** The value that is used without the option, for help. */
   readonly fallback?: string;
   readonly choices?: readonly string[];
   readonly completes?: "file" | "folder";
 }
 
-/** Options that mean the same wherever a command has them; they may stand before its name too. */
+/** Options with the same meaning in every command; they may also stand before its name. */
 export const SHARED_OPTIONS = {
   state: {
     kind: "text",
@@ -41,7 +41,7 @@ export const SHARED_OPTIONS = {
   json: { kind: "flag", describe: "Print JSON, for programs" },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
-/** In the order of a life with the program, which is the order of `rota help`. */
+/** In the order in which a user needs them, which is the order of `rota help`. */
 export const GROUPS = [
   "Write a plan",
   "Run it",
@@ -51,14 +51,14 @@ export const GROUPS = [
   "Look after it",
 ] as const;
 
-/** Commands of two words that share the first: what that word stands for, in one line. */
+/** Commands of two words with the same first word: what that word stands for, in one line. */
 export const FAMILIES: Readonly<Record<string, string>> = {
   session: "Be there as a session, and be woken for work",
   token: "Say who may call a daemon over TCP",
 };
 
 export interface CommandSpec {
-  /** One word, or two of which the first is that of a family. */
+  /** One word, or two words of which the first is that of a family. */
   readonly name: string;
   readonly group: (typeof GROUPS)[number];
   /** One line for the list of commands, without a full stop. */
@@ -72,7 +72,7 @@ export interface CommandSpec {
   readonly load: () => Promise<{ readonly run: Run }>;
 }
 
-/** What was typed, checked against the spec: every option has the kind it declares. */
+/** The typed arguments, checked against the spec: every option has the kind it declares. */
 export interface Input {
   readonly arguments: readonly string[];
   flag(name: string): boolean;
@@ -83,7 +83,7 @@ export interface Input {
   span(name: string): Millis | undefined;
 }
 
-/** Does the command, and returns the exit code. Throws a `UserError` for what the user can put right. */
+/** Runs the command, and returns the exit code. Throws a `UserError` for what the user can put right. */
 export type Run = (input: Input, context: Context) => Promise<number>;
 
 export interface Surroundings {
@@ -91,11 +91,11 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute. */
   readonly cwd: string;
-  /** What a person types to start this program; `rota` when absent. */
+  /** How a person starts this program; `rota` when absent. */
   readonly program?: () => string;
 }
 
-/** What a printed command has to reach. */
+/** What a printed command must be about. */
 export interface Reach {
   /** The state directory. */
   readonly root: string;
@@ -104,6 +104,6 @@ export interface Reach {
 }
 
 export interface Context extends Surroundings {
-  /** Every command that is printed is written by what this gives: it works as it stands, from this directory. */
+  /** Writes every printed command so that it works as it stands, from this directory. */
   readonly commandsTo: (reach: Reach) => CommandWriter;
 }

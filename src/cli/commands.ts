@@ -1,4 +1,4 @@
-/** Every command there is. Parsing, help, completion and the reference page are made from this table. */
+/** All commands. Parsing, help, completion and the reference page are made from this table. */
 import type { CommandSpec } from "./command.ts";
 import { AGENT_COMMANDS } from "./commands/agents.ts";
 import { CARE_COMMANDS } from "./commands/care.ts";

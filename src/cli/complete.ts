@@ -1,4 +1,4 @@
-/** `rota complete TASK`: says that it is done. */
+/** `rota complete TASK`: reports that the work is done. */
 import { given } from "./daemon.ts";
 import { settlingWith } from "./report.ts";
 

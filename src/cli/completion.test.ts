@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { COMMANDS } from "./commands.ts";
 import { firstWords, SCRIPTS } from "./completion.ts";
 
-/** What bash offers after these words. */
+/** The words that bash offers after these. */
 function offered(...words: string[]): string[] {
   const script = `${SCRIPTS.bash(COMMANDS)}
 compopt() { :; }
@@ -56,7 +56,7 @@ describe.each(["zsh", "fish"] as const)("%s", (shell) => {
   test("has quotes that match", () => {
     const isInstalled = spawnSync(shell, ["-c", "true"]).status === 0;
     if (isInstalled) expect(spawnSync(shell, ["-n", "-c", script]).status).toBe(0);
-    // What an apostrophe in a description would break first.
+    // An apostrophe in a description would break this first.
     expect(script.replaceAll("'\\''", "").replaceAll("\\'", "").split("'").length % 2).toBe(1);
   });
 });

@@ -20,7 +20,7 @@ const allOptions = ({ options }: CommandSpec): readonly (readonly [string, Optio
   ...Object.entries(options),
   ["help", HELP],
 ];
-/** The words that may come first, each with what it stands for. */
+/** The possible first words, each with its meaning. */
 export const firstWords = (commands: readonly CommandSpec[]): ReadonlyMap<string, string> =>
   new Map(
     commands.map(({ name, summary }) => {
@@ -30,7 +30,7 @@ export const firstWords = (commands: readonly CommandSpec[]): ReadonlyMap<string
   );
 const names = (commands: readonly CommandSpec[]): string => [...firstWords(commands).keys()].join(" ");
 
-/** Commands that share a first word, by that word: their second words and what each is for. */
+/** Commands with a common first word, by that word: their second words with their purposes. */
 function families(commands: readonly CommandSpec[]): readonly (readonly [string, readonly CommandSpec[]])[] {
   const first = [...firstWords(commands).keys()].filter((word) => Object.hasOwn(FAMILIES, word));
   return first.map((word) => [word, commands.filter(({ name }) => name.startsWith(`${word} `))]);

@@ -30,7 +30,7 @@ export interface Called extends AsyncDisposable {
   readonly root: () => Promise<string>;
 }
 
-/** Nothing is sent yet: the first call says when nobody is there. For a plan: that of the plan's project. */
+/** Nothing is sent yet: the first call reports when there is no daemon. For a plan: the daemon of the plan's project. */
 export async function callDaemon(input: Input, context: Context, plan?: string): Promise<Called> {
   const { connect } = await import("../wire/client.ts");
   const place = placeOf(input, context, plan);
@@ -39,7 +39,7 @@ export async function callDaemon(input: Input, context: Context, plan?: string):
     client,
     root: async () => {
       if ("state" in place) return place.state;
-      // A socket may be anywhere; whoever listens there knows.
+      // The socket may be anywhere; the daemon behind it knows its directory.
       const asked = askedState({ flag: input.text("state"), env: context.env });
       return asked === undefined ? (await client.info()).state : resolve(context.cwd, asked);
     },

@@ -1,4 +1,4 @@
-/** `rota edit TASK`: changes what is to be done, while nobody does it. */
+/** `rota edit TASK`: changes a task, while no worker holds it. */
 import { UserError } from "../domain/errors.ts";
 import type { Input, Run } from "./command.ts";
 import { callDaemon, given } from "./daemon.ts";

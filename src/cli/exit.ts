@@ -1,4 +1,4 @@
 /** Exit codes that say something besides success and failure. */
 
-/** Nothing is wrong, and yet it cannot go on: nothing to claim, something still out, work that is to be stopped. */
+/** Nothing is wrong, but the command cannot go on: nothing to claim, a task still held, work that must stop. */
 export const EXIT_NOTHING = 3;

@@ -1,4 +1,4 @@
-/** `rota fail TASK`: says that it failed, and how. Whether it is tried again is the scheduler's to decide. */
+/** `rota fail TASK`: reports that the work failed, and how. The scheduler decides whether it is tried again. */
 import type { FailureKind } from "../domain/outcome.ts";
 import { given } from "./daemon.ts";
 import { settlingWith } from "./report.ts";

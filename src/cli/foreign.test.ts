@@ -7,7 +7,7 @@ import { parseCommandLine } from "./parse.ts";
 const words = (line: string): readonly string[] => line.split(" ").slice(1);
 
 describe("a command by the name it has elsewhere", () => {
-  test.each(Object.entries(COMMAND_WORDS))("%s is answered with one that can be typed", async (word, meant) => {
+  test.each(Object.entries(COMMAND_WORDS))("%s is answered with a command that can be typed", async (word, meant) => {
     expect(COMMANDS.map(({ name }) => name)).not.toContain(word);
     expect(parseCommandLine(words(meant), COMMANDS)).toBeDefined();
     expect(await rota([word], { cwd: freshDir() })).toEqual({

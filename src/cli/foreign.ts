@@ -1,6 +1,6 @@
 /**
- * What people type because make, docker compose, git or another scheduler calls it so, and the command that does it here. Words that are
- * merely misspelt are found by their likeness.
+ * Words that people type because make, docker compose, git or another scheduler uses them, and the command that does it here. A search for
+ * similar words finds words that are only misspelt.
  */
 type Words = Readonly<Record<string, string>>;
 
@@ -8,7 +8,7 @@ type Words = Readonly<Record<string, string>>;
 const all = (words: string, answer: string): Words =>
   Object.fromEntries(words.split(" ").map((word) => [word, answer]));
 
-/** A command as it is typed, with a word in capitals for what it needs. */
+/** A command as a person types it, with a word in capitals for its argument. */
 export const COMMAND_WORDS: Words = {
   ...all("version", "rota --version"),
   ...all("new create", "rota init"),
@@ -41,7 +41,7 @@ export const COMMAND_WORDS: Words = {
   ...all("usage man", "rota help"),
 };
 
-/** An option by the name it has elsewhere, and the one that it is. */
+/** An option by its name in other programs, and its name here. */
 export const OPTION_WORDS: Words = {
   ...all("jobs parallel parallelism concurrency max-parallel", "workers"),
   ...all("directory dir data-dir home", "state"),

@@ -11,10 +11,10 @@ import { renewingWith, sayRenewed, sending } from "./report.ts";
 
 const once = renewingWith((client, proof) => client.heartbeat(proof));
 
-/** Often enough for any lease there can be, seldom enough to be nobody's burden. */
+/** Often enough for any lease, and seldom enough to be no load. */
 const EVERY_MIN = millis(100);
 
-/** A shell that has claimed the task starts this beside its work. Where that was quicker, there is nothing left to renew. */
+/** A shell that has claimed the task starts this beside its work. If the work was faster, there is nothing left to renew. */
 async function leaseOrEnd(input: Input, context: Context, { root }: Called): Promise<FoundLease | undefined> {
   try {
     return await leaseOf(input, context, root);
@@ -40,7 +40,7 @@ export const run: Run = async (input, context) => {
     if (kept !== undefined) renewKept(root, { ...kept, deadline: last.deadline });
     return last;
   };
-  // Whoever reports the end takes the file away.
+  // The report of the end removes the file.
   const isHeld = (): boolean => kept === undefined || isKept(root, kept);
   const end = await sending(root, found, () => renewing({ every, renew, isHeld, deadline }), input);
   return end === "told-to-stop" && last !== undefined ? sayRenewed(last, input, context, root) : 0;

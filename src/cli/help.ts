@@ -1,4 +1,4 @@
-/** The words of `rota help`, made from the table of commands. */
+/** The text of `rota help`, made from the table of commands. */
 import { type ArgumentSpec, type CommandSpec, FAMILIES, GROUPS, type OptionSpec } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -7,7 +7,7 @@ type Screen = Pick<Terminal, "color" | "columns">;
 const COLUMNS_MAX = 100;
 const GAP = 2;
 
-/** One command, those that share a first word, or all of them in short. */
+/** One command, the commands of a family, or all of them in short. */
 export function helpOn(
   subject: CommandSpec | string | undefined,
   commands: readonly CommandSpec[],
@@ -82,7 +82,7 @@ export function optionName(name: string, { kind, value, short }: OptionSpec): st
   return short === undefined ? `    ${long}` : `-${short}, ${long}`;
 }
 
-/** The sentence, with what may be given and what is used otherwise. */
+/** The sentence, with the possible values and the default. */
 export function describeOption({ describe, choices, fallback }: OptionSpec): string {
   const notes = [choices?.join(" | "), fallback === undefined ? undefined : `default: ${fallback}`];
   const said = notes.filter((note) => note !== undefined);

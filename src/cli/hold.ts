@@ -1,4 +1,4 @@
-/** What `pause` and `resume` share: a daemon is asked; where no scheduler works at all, it is written down for the next one. */
+/** The common part of `pause` and `resume`: a daemon is called; where no scheduler works, the request is recorded for the next one. */
 
 import { existsSync } from "node:fs";
 import { stateHere } from "../app/state.ts";
@@ -28,7 +28,7 @@ export async function askOrWrite<T>(
     if (!isMissing) throw error;
     const { env, cwd } = context;
     const where = { flag: input.text("state"), env, cwd };
-    // Where nothing was ever kept, there is nothing to put on hold.
+    // Without a store there is nothing to pause.
     if (!existsSync(stateHere(where).database)) throw error;
     const by = userName(env);
     const asked = request.why === undefined ? { by } : { by, why: request.why };

@@ -1,4 +1,4 @@
-/** `rota init`: writes a plan that runs as it is and says what could be changed in it. */
+/** `rota init`: writes a plan that runs as it is, with comments that say what could be changed. */
 import { writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { stateOfPlan } from "../app/state.ts";
@@ -10,7 +10,7 @@ export const run: Run = async (input, { cwd, env, terminal, commandsTo }) => {
   const file = resolve(cwd, input.arguments[0] ?? "plan.yaml");
   const name = relative(cwd, file);
   try {
-    // `wx`: of two that write at once, one wins and neither is overwritten.
+    // `wx`: if two of these commands write at once, one succeeds and nothing is overwritten.
     writeFileSync(file, PLAN, { flag: "wx" });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST")

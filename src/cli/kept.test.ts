@@ -61,7 +61,7 @@ test("a program that stays takes nothing that was kept", () => {
   expect(parts("serve").part("look")).toBeUndefined();
 });
 
-test("a part of which this Node has kept nothing is not taken, nor one that needs it", () => {
+test("a part without compiled code of this Node is not taken, nor a part that needs it", () => {
   keep("start");
   const { part } = parts();
   expect([part("look"), part("start")]).toEqual([undefined, undefined]);

@@ -6,27 +6,27 @@ import { readFileSync } from "node:fs";
 import { Script } from "node:vm";
 
 export type Exports = Readonly<Record<string, unknown>>;
-/** Imports something that is no part, when it is needed. */
+/** Imports a module that is not among the parts, when it is needed. */
 type Load = (place: string) => Promise<Exports>;
 type Body = (parts: readonly Exports[], url: string, load: Load) => Exports;
 
-/** Each may import those before it, and nothing else. */
+/** Each part may import those before it, and nothing else. */
 export const PARTS = ["look", "start"] as const;
 export type PartName = (typeof PARTS)[number];
 
-/** Where a part lies: as text, and as this Node has compiled it. */
+/** The files of a part: its text, and the code that this Node has compiled. */
 export const bodyOf = (name: PartName, folder: string): URL => new URL(`${name}.body.js`, folder);
 export const keptOf = (name: PartName, folder: string): URL =>
   new URL(`${name}.${process.version}-${process.arch}.kept`, folder);
 
 export interface Parts {
   /**
-   * What the part exports, the same for all who ask. Nothing where it was built by another Node: then it is imported like any module. Nor for
-   * a program that stays: a daemon starts once, and would pay for it twice when it has nothing to do and its memory is collected (70 ms each
-   * time, against 10).
+   * The exports of the part, the same for all callers. Nothing where another Node built it: then it is imported like any module. Also nothing for
+   * a program that stays: a daemon starts once, and would pay for it twice when it is idle and its memory is collected (70 ms each time,
+   * against 10).
    */
   readonly part: (name: PartName) => Exports | undefined;
-  /** What was taken from here, for the build: what it has called by then is in what it keeps. */
+  /** The parts that were taken, for the build: it keeps the functions that these have called by then. */
   readonly taken: ReadonlyMap<PartName, Script>;
 }
 
@@ -48,7 +48,7 @@ export function partsIn(
     taken.set(name, script);
     return (script.runInThisContext() as Body)(before as Exports[], folder, loadAny);
   };
-  /** A part is not looked for as a module: that takes longer than it takes to run. */
+  /** A part is not resolved as a module: that takes longer than running it. */
   const loadAny: Load = async (place) => {
     const name = PARTS.find((each) => place === `./${each}.js`);
     return (name && part(name)) ?? (await load(place));
@@ -56,7 +56,7 @@ export function partsIn(
   return { part, taken };
 }
 
-/** The parts of this very program. */
+/** The parts of this program. */
 export const { part, taken } = partsIn(new URL("./bundle/", import.meta.url).href);
 
 function scriptOf(name: PartName, folder: string): Script | undefined {

@@ -1,6 +1,6 @@
 /**
- * What a report proves itself with. The token comes from the private file that `rota claim` left, from ROTA_TOKEN or from standard input,
- * and never from an argument, which everybody on the machine could read.
+ * The proof of a report. The token comes from the private file that `rota claim` wrote, from ROTA_TOKEN or from standard input,
+ * and never from an argument, which every user of the machine could read.
  */
 import { text as readAll } from "node:stream/consumers";
 import { findLease, type KeptLease } from "../app/kept-leases.ts";
@@ -14,7 +14,7 @@ export interface Proof {
   readonly fence: number;
   readonly token: string;
 }
-/** The proof, until when it is good as far as is known here, and the file it is from if it is from one. */
+/** The proof, its deadline as far as it is known here, and its file, if it comes from one. */
 export interface FoundLease {
   readonly proof: Proof;
   readonly deadline?: string | undefined;
@@ -45,7 +45,7 @@ interface ClaimedHere {
   readonly deadline: string | undefined;
 }
 
-/** What the environment says of a claim, if it is a claim of this task: `eval "$(rota claim --env)"` leaves it there. */
+/** The claim in the environment, if it is a claim of this task: `eval "$(rota claim --env)"` sets it. */
 function claimedHere(task: string, { env }: Context): ClaimedHere | undefined {
   const { ROTA_TASK, ROTA_RUN, ROTA_FENCE, ROTA_DEADLINE: deadline } = env;
   const fence = Number(ROTA_FENCE);
@@ -54,7 +54,7 @@ function claimedHere(task: string, { env }: Context): ClaimedHere | undefined {
     : undefined;
 }
 
-/** Tokens for TCP are called the same by their users, and begin with what no token of a lease does. */
+/** A token for TCP has the same variable, but begins with a prefix that no token of a lease has. */
 const tokenIn = ({ env }: Context): string | undefined =>
   env["ROTA_TOKEN"]?.startsWith("rota_") === true ? undefined : env["ROTA_TOKEN"] || undefined;
 

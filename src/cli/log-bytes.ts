@@ -6,7 +6,7 @@ import { lastShown } from "../views/text.ts";
 const PIECE = 64 * 1024;
 const NEWLINE = 0x0a;
 
-/** Where the last `lines` lines begin. A line that has no end yet is one too. */
+/** Where the last `lines` lines begin. An incomplete last line counts. */
 export async function tailStart(log: FileHandle, lines: number): Promise<number> {
   const { size } = await log.stat();
   if (lines === 0) return size;
@@ -16,7 +16,7 @@ export async function tailStart(log: FileHandle, lines: number): Promise<number>
     const start = Math.max(0, end - PIECE);
     const { bytesRead } = await log.read(piece, 0, end - start, start);
     for (let at = bytesRead - 1; at >= 0; at--) {
-      // The newline that ends the last line does not begin another.
+      // The newline that ends the last line does not begin another one.
       if (piece[at] === NEWLINE && start + at !== size - 1 && --left === 0) return start + at + 1;
     }
     end = start;
@@ -24,14 +24,14 @@ export async function tailStart(log: FileHandle, lines: number): Promise<number>
   return 0;
 }
 
-/** Gives everything from `from` to the present end to `take`, piece by piece, and returns where that end is. */
+/** Gives everything from `from` to the present end to `take`, piece by piece, and returns the offset of that end. */
 export async function readOn(
   log: FileHandle,
   from: number,
   take: (bytes: Uint8Array) => Promise<void>,
 ): Promise<number> {
   const { size } = await log.stat();
-  // The log went over its limit and was cut: what came before the cut has been shown.
+  // The log exceeded its limit and was cut: the part before the cut was shown already.
   let at = Math.min(from, size);
   for (;;) {
     // A fresh buffer each time: the last one may still be on its way to a slow reader.
@@ -51,7 +51,7 @@ export class LineCleaner {
   readonly #decoder = new StringDecoder("utf8");
   #rest = "";
 
-  /** What can be shown now. */
+  /** The text that can be shown now. */
   take(bytes: Uint8Array): string {
     this.#rest += this.#decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     const lines = this.#rest.split("\n");
@@ -61,7 +61,7 @@ export class LineCleaner {
     return shown;
   }
 
-  /** Of a progress bar, what was overwritten is forgotten; of any other line the first part is shown. */
+  /** Of a progress bar, overwritten text is dropped; of any other line the first part is shown. */
   #shorten(): string {
     const state = this.#rest.lastIndexOf("\r");
     const before = this.#rest.lastIndexOf("\r", state - 1);
@@ -74,7 +74,7 @@ export class LineCleaner {
     return lastShown(part);
   }
 
-  /** What is left when nothing more will come. */
+  /** The rest, when no more bytes will come. */
   end(): string {
     const rest = this.#rest + this.#decoder.end();
     this.#rest = "";

@@ -1,4 +1,4 @@
-/** `rota logs TASK`: what an attempt printed, from its log file; with `-f` as it grows, until the attempt has ended. */
+/** `rota logs TASK`: the output of an attempt, from its log file; with `-f` as it grows, until the attempt has ended. */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { POLL_INTERVAL } from "../app/poll.ts";
@@ -61,14 +61,14 @@ interface Opening {
   readonly task: Task;
   readonly attempt: number;
   readonly reader: Reader;
-  /** An attempt that was claimed a moment ago may not have begun to write. */
+  /** An attempt that was claimed a moment ago may not have written anything yet. */
   readonly wait: boolean;
   readonly patience: Millis;
   readonly over: Following["over"];
   readonly signal: AbortSignal;
 }
 
-/** Nothing where nothing was written: a success that printed nothing need not leave an empty file. */
+/** Nothing without a log: a success without output need not leave an empty file. */
 async function openLog(opening: Opening): Promise<FileHandle | undefined> {
   const { file, task, attempt, reader, wait, patience, over, signal } = opening;
   let state: Awaited<ReturnType<Following["over"]>> | undefined;
@@ -88,8 +88,8 @@ async function openLog(opening: Opening): Promise<FileHandle | undefined> {
 }
 
 /**
- * Lets through what the attempt itself has written. A log that stayed empty is used again for another: what was read belongs to
- * this one if the file still has its name afterwards.
+ * Lets through only the output of this attempt. An empty log is used again for another attempt: the bytes belong to this
+ * one if the file still has its name after the read.
  */
 const ownBytes =
   (file: string, log: FileHandle, take: Show["take"]): Show["take"] =>
@@ -103,7 +103,7 @@ interface Show {
   readonly end: () => Promise<void>;
 }
 
-/** For a person every line is made harmless; for a program every byte stays what it is. Neither may fill the memory. */
+/** For a person every line is made harmless; for a program every byte stays. Neither may fill the memory. */
 function showOn(terminal: Terminal): Show {
   if (!terminal.interactive) {
     const take = async (bytes: Uint8Array): Promise<void> => {
@@ -127,7 +127,7 @@ interface Following {
   readonly file: string;
   readonly from: number;
   readonly take: Show["take"];
-  /** Whether the attempt has ended: then every byte of it is there. */
+  /** Whether the attempt has ended: then all its output is in the file. */
   readonly over: () => Promise<"ended" | "abandoned" | "going">;
   readonly terminal: Terminal;
   readonly patience: Millis;
@@ -145,7 +145,7 @@ async function goOn({ log, file, from, take, over, terminal, patience }: Followi
   }
 }
 
-/** What takes a task out of the hands of its holder. */
+/** Events that end the hold of a worker on the task. */
 const ENDS: ReadonlySet<Event["kind"]> = new Set([
   "succeeded",
   "failed",
@@ -156,7 +156,7 @@ const ENDS: ReadonlySet<Event["kind"]> = new Set([
   "cancelled",
 ]);
 
-/** Follows the ledger from `seen` on for the end of the attempt. */
+/** Follows the ledger from `seen` on until the attempt has ended. */
 function overWatch(reader: Reader, run: RunState, task: Task, attempt: number, seen: number): Following["over"] {
   let after = seen;
   let ended = false;

@@ -5,9 +5,9 @@
  */
 const NODE_MAJOR_MIN = 24;
 
-/** Until somebody says otherwise: a program that ends without having said how is at fault itself. */
+/** The exit code unless the program sets another one: a program that ends without setting one is at fault itself. */
 process.exitCode = 70;
-// Nothing is awaited out here, so that the build can make something of it that is no ES module: that starts sooner.
+// No top-level await, so that the build can make a file of it that is no ES module: that starts sooner.
 if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN) void refuseOldNode();
 else void start();
 
@@ -24,20 +24,20 @@ async function start(): Promise<void> {
     cwd: process.cwd(),
     program: () => called(process.argv[1], process.env["PATH"]),
   });
-  // How it ended has been said: what goes wrong now changes nothing.
+  // The exit code is set: an error from now on changes nothing.
   process.on("uncaughtException", () => {});
   await terminal.flush();
-  // Not left to itself: a watcher or a timer that a command forgot must not keep the prompt away.
+  // The process is ended here: a watcher or a timer that a command forgot must not keep it alive.
   process.exit(code);
 }
 
-/** As the build has kept it: to find and read it as modules takes longer than to run it. */
+/** From the build's compiled parts: to find and read the modules takes longer than to run them. */
 async function program(): Promise<typeof import("./program.ts")> {
   const { part } = await import("./kept.ts");
   return (part("look")?.["program"] as typeof import("./program.ts") | undefined) ?? (await import("./program.ts"));
 }
 
-/** The shortest way to the one answer that scripts ask for in loops. */
+/** The shortest way to the answer that scripts ask for in loops. */
 async function sayVersion(): Promise<void> {
   const { version } = await import("./version.ts");
   process.stdout.write(`${version()}\n`);
@@ -55,15 +55,15 @@ async function refuseOldNode(): Promise<void> {
 }
 
 /**
- * Compiling this program takes about as long as running a short command of it, so Node keeps what it has compiled: among the user's
- * own caches, because whoever can write there decides what is run. NODE_DISABLE_COMPILE_CACHE=1 turns it off.
+ * Compiling this program takes about as long as running a short command of it, so Node keeps the compiled code: among the user's
+ * own caches, because a user who can write there decides what runs. NODE_DISABLE_COMPILE_CACHE=1 turns it off.
  */
 function keepCompiled({ XDG_CACHE_HOME: caches, HOME: home }: NodeJS.ProcessEnv): void {
   const place = caches || (home && `${home}/.cache`);
   if (place) process.getBuiltinModule("node:module").enableCompileCache(`${place}/rota`);
 }
 
-/** Node says on every use that its SQLite may still change. That is our concern and not the user's; all else is passed on. */
+/** Node warns on every use that its SQLite may still change. That concerns us and not the user; all other warnings are passed on. */
 function quietSqlite(): void {
   const emitWarning = process.emitWarning.bind(process) as (...args: unknown[]) => void;
   process.emitWarning = (...args: unknown[]) => {

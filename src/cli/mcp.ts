@@ -17,7 +17,7 @@ export const run: Run = async (input, context) => {
     import("../mcp/plan-text.ts"),
     import("../wire/client.ts"),
   ]);
-  // The daemon need not be there yet: the first call that needs it says so.
+  // The daemon need not run yet: the first call that needs it reports that.
   await using service = connect(placeOf(input, context), { inside: attemptsAround(context.env) });
   const stop = new AbortController();
   // A second signal is taken too: it must not end the process before the session is left, which takes three seconds at most.
@@ -39,7 +39,7 @@ export const run: Run = async (input, context) => {
   return 0;
 };
 
-/** Who the agent is, as far as the flags say. */
+/** The agent's profile, as far as the flags give it. */
 function profileOf(input: Input) {
   const said = {
     session: input.text("session"),

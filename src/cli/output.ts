@@ -8,7 +8,7 @@ import type { Context, Input } from "./command.ts";
 const FORMS = ["json", "svg", "html"] as const;
 export type Form = (typeof FORMS)[number] | "text";
 
-/** The one form that was asked for. */
+/** The form that the user asked for. */
 export function formOf(input: Input): Form {
   const asked = FORMS.filter((form) => input.flag(form));
   if (asked.length > 1) {

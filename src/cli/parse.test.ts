@@ -36,7 +36,7 @@ const all = [paint, sweep, join, leave, { ...sweep, name: "help" }];
 
 const parse = (...args: string[]) => parseCommandLine(args, all);
 
-/** What a command would see. */
+/** The input that a command would get. */
 function seen(...args: string[]) {
   const line = parse(...args);
   if (line.kind !== "command") throw new Error(`read as ${line.kind}`);

@@ -1,16 +1,16 @@
-/** Reads the command line against the table of commands. What does not fit is said with what was probably meant. */
+/** Reads the command line by the table of commands. A mistake is reported with what was probably meant. */
 import { UserError } from "../domain/errors.ts";
 import { type Millis, parseDuration } from "../domain/time.ts";
 import { closest } from "../std/closest.ts";
 import { type CommandSpec, FAMILIES, type Input, type OptionSpec, SHARED_OPTIONS } from "./command.ts";
 import { COMMAND_WORDS, OPTION_WORDS } from "./foreign.ts";
 
-/** Not by `import`: that would load everything the module can do, which is 20 ms more than this one function. */
+/** Not by `import`: that would load the whole module, which takes 20 ms more than this one function. */
 const { parseArgs } = process.getBuiltinModule("node:util");
 
 export type CommandLine =
   | { readonly kind: "version" }
-  /** `asked` is false when there was nothing else to do. */
+  /** `asked` is false when help is shown because there was nothing else to do. */
   | { readonly kind: "help"; readonly command?: CommandSpec; readonly family?: string; readonly asked: boolean }
   | { readonly kind: "command"; readonly command: CommandSpec; readonly input: Input };
 
@@ -72,7 +72,7 @@ function parseHelp(rest: readonly string[], commands: readonly CommandSpec[]): C
   return { kind: "help", command: findCommand(isFamily ? `${first} ${second}` : first, commands), asked: true };
 }
 
-/** The first word of several commands, and no second one. */
+/** The first word of a family, without a second one. */
 function parseFamily(family: string, rest: readonly string[], commands: readonly CommandSpec[]): CommandLine {
   if (rest.some((arg) => arg === "--help" || arg === "-h")) return { kind: "help", family, asked: true };
   const members = commands.flatMap(({ name }) =>
@@ -93,7 +93,7 @@ interface Typed {
   help: boolean;
 }
 
-/** What options are read for: a command, or nothing yet. */
+/** The command whose options are read, or nothing yet. */
 type Reading = Pick<CommandSpec, "options"> & Partial<Pick<CommandSpec, "name">>;
 
 function readTokens(args: readonly string[], command: Reading): Typed {
@@ -115,7 +115,7 @@ function readTokens(args: readonly string[], command: Reading): Typed {
   return typed;
 }
 
-/** The last one counts, unless all do. */
+/** The last value counts, unless the option takes several. */
 function take(typed: Typed, name: string, value: Value, specs: Readonly<Record<string, OptionSpec>>): void {
   if (specs[name]?.many !== true) typed.values.set(name, value);
   else typed.lists.set(name, [...(typed.lists.get(name) ?? []), String(value)]);
@@ -144,14 +144,14 @@ function readValue(token: OptionToken, specs: Readonly<Record<string, OptionSpec
   const { value } = token;
   const name = spec.value ?? "VALUE";
   if (value === undefined) throw usage(`${option} needs a value: ${option} ${name}`, command);
-  // A word that looks like an option, where a value should be, is a value that was forgotten.
+  // A word that looks like an option, in the place of a value, means that the value was forgotten.
   if (token.inlineValue !== true && /^-./.test(value) && !/^-\d/.test(value)) {
     throw usage(
       `${option} needs a value, but "${value}" follows it. If that is the value, write ${option}=${value}`,
       command,
     );
   }
-  // No folder has an empty name: somebody's variable was not set, and the current directory is not what was meant.
+  // No folder has an empty name: a variable in the command was not set, and the current directory is not what was meant.
   if (value === "" && spec.completes === "folder") throw usage(`${option} needs a value: ${option} ${name}`, command);
   if (spec.kind === "count") return readCount(option, value, command);
   if (spec.kind === "span") return readSpan(option, value, command);

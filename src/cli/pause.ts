@@ -1,4 +1,4 @@
-/** `rota pause`: nothing new is given out there until somebody lets it go; what runs goes on. */
+/** `rota pause`: nothing new is started in this scope until `rota resume`; running tasks go on. */
 import { pausedWhat } from "../views/workers.ts";
 import type { Run } from "./command.ts";
 import { askOrWrite } from "./hold.ts";

@@ -25,7 +25,7 @@ describe("a printed command", () => {
     );
   });
 
-  test("works in a shell that has the variable as well as in one that has it no more", () => {
+  test("works in a shell that has the variable as well as in a shell without it", () => {
     const env = { ROTA_STATE: "kept" };
     expect(writer({ env }, "/w/kept")(["status"])).toBe("rota status --state kept");
     expect(writer({ env }, "/w/.rota")(["status"])).toBe("rota status --state .rota");
@@ -59,7 +59,7 @@ describe("a printed command", () => {
   });
 });
 
-/** What stands under `Next`, as arguments. */
+/** The commands under `Next`, as arguments. */
 const nextOf = (out: string): string[][] =>
   [...out.matchAll(/^ {2}rota (.*?) {2,}/gm)].map(([, line = ""]) => line.split(" "));
 

@@ -1,4 +1,4 @@
-/** The one place that writes commands for a person to type: with every option they need to reach what is spoken of. */
+/** The one place that writes commands for a person to type: with every option that they need to work from here. */
 import { basename, relative, resolve } from "node:path";
 import { stateHere, stateOfPlan, stateToSubmit } from "../app/state.ts";
 import { type CommandWriter, runWords, shellWord } from "../views/next.ts";
@@ -13,7 +13,7 @@ export const commandsTo =
     return [programOf(around), ...all.map(shellWord)].join(" ");
   };
 
-/** What is written in backticks in a text and is a command of ours, written so that it works as it stands. */
+/** Rewrites our commands in backticks in a text so that they work as they stand. */
 export function withCommands(
   text: string,
   write: CommandWriter,
@@ -25,15 +25,15 @@ export function withCommands(
   });
 }
 
-/** The state directory that a command is about, as far as that can be said before it has begun. */
+/** The state directory that a command is about, as far as that is known before it begins. */
 export function rootMeant(name: string, input: Input, { env, cwd }: Surroundings): string {
   return stateOf(name, input.arguments[0], { flag: input.text("state"), env, cwd }).root;
 }
 
-/** The state directory of a command that names nothing. */
+/** The state directory of a command without options. */
 export const rootHere = ({ env, cwd }: Surroundings): string => stateHere({ flag: undefined, env, cwd }).root;
 
-/** What its words stand for in the hints of an error: `TASK` for the task it was given. */
+/** The meaning of the words in the hints of an error: `TASK` becomes the task of the command. */
 export const filledIn = (
   { arguments: specs }: CommandSpec,
   { arguments: given }: Input,
@@ -42,7 +42,7 @@ export const filledIn = (
     specs.flatMap(({ name, many }, at) => (many === true || given[at] === undefined ? [] : [[name, given[at]]])),
   );
 
-/** A plan that came through a pipe is called `-` in its directory; it has to come through one again. */
+/** A plan that came through a pipe has the name `-` in its directory; it has to come through a pipe again. */
 const asTyped = (word: string): string => (basename(word) === "-" ? "-" : word);
 
 const programOf = ({ program }: Surroundings): string => (program === undefined ? "rota" : shellWord(program()));
@@ -64,7 +64,7 @@ function optionsFor(
   return options;
 }
 
-/** Whether the command would take this state directory by itself, with the variables of today and in a shell without them. */
+/** Whether the command would find this state directory by itself, with the present variables and in a shell without them. */
 function isFoundWithout(root: string, [name, plan]: readonly string[], { env, cwd }: Surroundings): boolean {
   return [env, {}].every((variables) => {
     const where = { flag: undefined, env: variables, cwd };
@@ -78,7 +78,7 @@ function stateOf(name: string | undefined, plan: string | undefined, where: Para
   return name === "submit" ? stateToSubmit(where, resolve(where.cwd, plan)) : stateHere(where);
 }
 
-/** Short where it lies below, whole where it does not. */
+/** Relative where it lies below, absolute where it does not. */
 function pathFrom(cwd: string, path: string): string {
   const short = relative(cwd, path);
   return short === "" ? "." : short.startsWith("..") ? path : short;

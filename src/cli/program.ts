@@ -1,4 +1,4 @@
-/** From what was typed to an exit code. Everything that goes wrong on the way is said here, in one form. */
+/** From the command line to an exit code. Every error on the way is reported here, in one form. */
 import { endingAtFaults } from "../app/faults.ts";
 import { UserError } from "../domain/errors.ts";
 import { toldOf } from "../domain/told.ts";
@@ -35,7 +35,7 @@ async function obey(line: CommandLine, commands: readonly CommandSpec[], context
     case "help": {
       const { helpOn } = await import("./help.ts");
       const text = helpOn(line.command ?? line.family, commands, context.terminal);
-      // Without a command there is nothing to do, and a script should notice.
+      // Without a command there is nothing to do, and a script should notice that.
       if (line.asked) context.terminal.out(text);
       else context.terminal.err(text);
       return line.asked ? 0 : 2;
@@ -47,10 +47,10 @@ async function obey(line: CommandLine, commands: readonly CommandSpec[], context
   }
 }
 
-/** `CODE: message (hint)` for what the user can put right, one line for what only we can. */
+/** `CODE: message (hint)` for errors that the user can put right, one line for faults of the program. */
 async function report(error: unknown, context: Context, line: CommandLine | undefined): Promise<number> {
   const { terminal, env } = context;
-  // Messages quote plans, paths and arguments, which may hold anything.
+  // Messages quote plans, paths and arguments, which may contain anything.
   const { neutralizeLines: printable } = await import("../views/text.ts");
   if (error instanceof UserError) {
     const message = printable(error.message);
@@ -65,7 +65,7 @@ async function report(error: unknown, context: Context, line: CommandLine | unde
   return EXIT_BUG;
 }
 
-/** Its commands reach what the command that failed was about. */
+/** Its commands work for the state directory of the failed command. */
 function hintOf({ hint }: UserError, context: Context, line: CommandLine | undefined): string {
   if (line?.kind !== "command") return withCommands(hint, context.commandsTo({ root: rootHere(context) }));
   const { command, input } = line;

@@ -1,4 +1,4 @@
-/** `rota progress TASK NOTE`: says what is being done, and renews the lease. */
+/** `rota progress TASK NOTE`: reports what is being done, and renews the lease. */
 import { renewingWith } from "./report.ts";
 
 export const run = renewingWith((client, proof, input) =>

@@ -1,4 +1,4 @@
-/** `rota release TASK`: hands it back undone, at no cost. */
+/** `rota release TASK`: hands the task back undone, at no cost. */
 import { given } from "./daemon.ts";
 import { settlingWith } from "./report.ts";
 

@@ -1,4 +1,4 @@
-/** What the commands of a lease's holder share: find the lease, send the report, keep or forget the file, say what came of it. */
+/** The common part of a holder's commands: find the lease, send the report, keep or remove the file, say what came of it. */
 import { dropLease, renewKept } from "../app/kept-leases.ts";
 import { patiently } from "../app/patience.ts";
 import { UserError } from "../domain/errors.ts";
@@ -42,7 +42,7 @@ export const settlingWith =
     return 0;
   };
 
-/** A lease that is over is of no use to anybody: its file goes. One that could not be reported on stays, for the next try. */
+/** The file of a lease that is over is removed. If the report could not be sent, the file stays for the next try. */
 export async function sending<T>(
   root: string,
   { kept }: FoundLease,

@@ -1,4 +1,4 @@
-/** `rota resume`: lets go what was put on hold. */
+/** `rota resume`: ends a pause. */
 import { UserError } from "../domain/errors.ts";
 import type { Run } from "./command.ts";
 import { askOrWrite } from "./hold.ts";

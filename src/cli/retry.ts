@@ -1,4 +1,4 @@
-/** `rota retry [TASK...]`: a new run of the same tasks, in which what has succeeded counts as done. */
+/** `rota retry [TASK...]`: a new run of the same tasks, in which every task that has succeeded counts as done. */
 import { SERVE } from "../app/owner.ts";
 import { findRun, loadRun, mustFindTask, openReader } from "../app/reader.ts";
 import type { TaskNo } from "../domain/graph.ts";
@@ -18,7 +18,7 @@ export const run: Run = async (input, context) => {
 
 type Meant = Awaited<ReturnType<typeof whatIsMeant>>;
 
-/** Looked up before anything is taken hold of: a typing mistake should not disturb anybody. */
+/** Looked up before a scheduler is opened or called: a typing mistake should not disturb it. */
 async function whatIsMeant(
   name: string | undefined,
   tasks: readonly string[],
@@ -26,7 +26,7 @@ async function whatIsMeant(
 ) {
   await using reader = openReader(where);
   const row = await findRun(reader, name);
-  // A `rota run` ends with its own run, so nothing else is handed to it.
+  // A `rota run` ends with its own run, so no other run is handed to it.
   const isServed = (await reader.scheduler())?.command === SERVE;
   const found = tasks.length === 0 ? undefined : await loadRun(reader, row);
   const again: ReadonlySet<TaskNo> | "all" =
@@ -34,7 +34,7 @@ async function whatIsMeant(
   return { state: reader.state, row, again, isServed };
 }
 
-/** To the daemon that is there. */
+/** Hands it to the running daemon. */
 async function handOver({ state, row }: Meant, input: Input, context: Context): Promise<number> {
   await using called = await callDaemon(input, context);
   const submitted = await called.client.retry({ run: row.manifest.id, tasks: [...input.arguments] });

@@ -1,6 +1,6 @@
 /**
- * A run is a daemon for a single plan: while it lasts, sessions may claim its tasks and anybody may ask about it, on the same socket as
- * `rota serve`. A short run without work for sessions is over before anybody could come, and does without.
+ * A run is a daemon for a single plan: while it lasts, sessions may claim its tasks and callers may ask about it, on the same socket as
+ * `rota serve`. A short run without work for sessions ends before any caller could come, and opens no socket.
  */
 
 import type { Daemon } from "../app/daemon/daemon.ts";
@@ -10,7 +10,7 @@ import type { Server } from "../http/server.ts";
 import type { GoOn } from "./run-work.ts";
 import { version } from "./version.ts";
 
-/** After this long somebody may want to ask. */
+/** After this time a caller may want to ask. */
 const OPENS_AFTER = millis(500);
 
 export interface DoorHandle {
@@ -24,7 +24,7 @@ export function openDoor(work: GoOn, notice: (text: string) => void): DoorHandle
   let opened: Promise<readonly [Daemon, Server] | undefined> | undefined;
   const open = (): void => {
     opened ??= serveRun(work).catch((error: unknown) => {
-      // The run itself does not need it, unless its tasks do.
+      // The run itself does not need the socket, unless its tasks do.
       if (hasSessions)
         notice(`Sessions cannot come to this run: ${error instanceof Error ? error.message : String(error)}`);
       return undefined;
@@ -61,6 +61,6 @@ async function serveRun({ scheduler, state, config, context }: GoOn): Promise<re
   return [daemon, server];
 }
 
-/** This process ends with its own plan, and would leave another one behind. */
+/** This process ends with its own plan, and would leave another plan unfinished. */
 const refuse = (): Promise<never> =>
   Promise.reject(new UserError("DAEMON_MISSING", "This is a single run, which takes no other plan"));

@@ -1,4 +1,4 @@
-/** `rota run --dry-run`: says what would be run, and runs and writes nothing. */
+/** `rota run --dry-run`: says what would run, and runs and writes nothing. */
 import type { Config } from "../app/config.ts";
 import { dryRun } from "../app/dry-run.ts";
 import type { LoadedPlan } from "../app/plan-file.ts";

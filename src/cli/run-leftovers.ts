@@ -1,4 +1,4 @@
-/** What a dead scheduler left running of other runs is ended before a run begins. Whoever begins it is told, and how to go on with them. */
+/** Before a run begins, running attempts of other runs that a dead scheduler left are ended. The user is told so, and how to continue those runs. */
 import type { Scheduler } from "../app/scheduler.ts";
 import type { StateDir } from "../app/state.ts";
 import type { Run, RunNo } from "../domain/run.ts";
@@ -6,7 +6,7 @@ import { plural } from "../views/moment.ts";
 import { neutralize } from "../views/text.ts";
 import type { Context } from "./command.ts";
 
-/** Begins a run, and says what was ended for it. */
+/** Begins a run, and reports what was ended for it. */
 export async function beginning<T>(
   { engine, store }: Scheduler,
   { terminal, commandsTo }: Context,
@@ -21,7 +21,7 @@ export async function beginning<T>(
     }
   });
   const begun = await begin().finally(stopListening);
-  // What it has lost itself it does again.
+  // Its own lost attempts are repeated by the run itself.
   returned.delete(runOf(begun).no);
   for (const { no, manifest } of returned.size === 0 ? [] : await store.runs("unfinished")) {
     const count = returned.get(no);

@@ -1,4 +1,4 @@
-/** From an opened run to an exit code: shows it, hears interruptions, and reports at the end. */
+/** From an opened run to an exit code: shows it, handles interruptions, and reports at the end. */
 import type { Scheduler } from "../app/scheduler.ts";
 import type { Run } from "../domain/run.ts";
 import { millis } from "../domain/time.ts";
@@ -44,7 +44,7 @@ export async function goOn(work: GoOn): Promise<number> {
   return interrupted ? EXIT.interrupted : exitCode(run);
 }
 
-/** Where a person sits at the terminal, and the plan has something to ask. */
+/** Only where a person sits at the terminal, and the plan has a question. */
 async function questionsOf(work: GoOn, display: Display): Promise<Questions | undefined> {
   const { context, json, opened } = work;
   if (!context.terminal.interactive || json || opened.run.tasks.every(({ spec }) => spec.gate === undefined)) return;
@@ -52,7 +52,7 @@ async function questionsOf(work: GoOn, display: Display): Promise<Questions | un
   return openQuestions(work, display);
 }
 
-/** From when this command took the run up; the whole of one that had ended already. */
+/** The course from the moment at which this command took the run up; the whole course of a run that had ended already. */
 async function courseOf({ scheduler, opened, since }: GoOn): Promise<Course> {
   const { run, how } = opened;
   return how === "finished" ? Course.of(run, await scheduler.store.events({ run: run.no })) : new Course(run, since);
@@ -65,14 +65,14 @@ function exitCode({ status }: Run): number {
 
 interface Interrupts {
   readonly count: number;
-  /** Aborted by the first one. */
+  /** Aborted by the first interruption. */
   readonly heard: AbortSignal;
   close(): void;
 }
 
 /**
- * Once: nothing new is started, what runs may end. Twice: what runs is asked to end, and killed after its grace. Three times: killed
- * now. A request to terminate counts as two, because nobody is there to ask again.
+ * Once: nothing new is started, running attempts may end. Twice: running attempts are asked to end, and killed after their grace. Three times:
+ * killed now. A request to terminate counts as two, because its sender will not ask again.
  */
 function hearInterrupts({ engine }: Scheduler, display: Display): Interrupts {
   let count = 0;

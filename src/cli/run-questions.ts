@@ -9,14 +9,14 @@ import { gateQuestion } from "../views/question.ts";
 import type { Display, GoOn } from "./run-work.ts";
 
 export interface Questions {
-  /** Looks again at what is open: to be called whenever something has become durable. */
+  /** Looks again for open questions: to be called after each commit. */
   look(): void;
-  /** Whether a run that waits for a person goes on: kept once the person has answered, here or elsewhere, or `given` up is aborted. */
+  /** Whether a run that waits for a person goes on: resolves when a person has answered, here or elsewhere, or when `givenUp` is aborted. */
   answered(givenUp: AbortSignal): Promise<boolean>;
   close(): void;
 }
 
-/** A key that comes sooner was meant for the question before. */
+/** A key that is pressed sooner was meant for the question before. */
 const READING_TIME = millis(300);
 type Answer = Request["kind"];
 const ANSWERS: Readonly<Record<string, Answer>> = { y: "approve", n: "cancel" };

@@ -1,4 +1,4 @@
-/** Sees a run to its end while another process schedules it: shows what happens, reports, and gives the exit code of `rota run`. */
+/** Follows a run to its end while another process schedules it: shows what happens, reports, and gives the exit code of `rota run`. */
 import { explainBlockers } from "../app/explain-run.ts";
 import { logTail } from "../app/log-tail.ts";
 import { findRun, isNewest, loadRun, openReader, type Reader } from "../app/reader.ts";
@@ -18,13 +18,13 @@ import { themeOf } from "./theme.ts";
 
 export interface Watching {
   readonly id: string;
-  /** The state directory in which it is scheduled. */
+  /** The state directory of the scheduler. */
   readonly root: string;
   readonly context: Context;
   readonly json: boolean;
 }
 
-/** How long a daemon may be away before nobody waits for it any more. */
+/** How long a daemon may be away before this command gives up. */
 const PATIENCE = seconds(60);
 const PAGE = 2_000;
 const TAIL_LINES = 10;
@@ -50,7 +50,7 @@ export async function seeToEnd({ id, root, context, json }: Watching): Promise<n
   return await report(reader, await loadRun(reader, row), course, context, json);
 }
 
-/** Shows what is written down about the run. True when nothing more will come of it by itself, false when nobody wants to see it. */
+/** Shows the events of the run. True when nothing more will come by itself, false when the reader of the output is gone. */
 async function follow(
   reader: Reader,
   course: Course,
@@ -91,7 +91,7 @@ const page = ({ store }: Reader, { no }: Run, after: number): Promise<readonly E
   store.events({ run: no, after, limit: PAGE });
 
 const abandoned = ({ manifest }: Run): UserError =>
-  new UserError("DAEMON_MISSING", `Nobody schedules run ${manifest.id} any more`, {
+  new UserError("DAEMON_MISSING", `No scheduler works on run ${manifest.id} any more`, {
     hint: "`rota serve` goes on with it; nothing is lost.",
   });
 

@@ -1,4 +1,4 @@
-/** What the parts of `rota run` share: the work at hand, and the way it is shown. */
+/** What the parts of `rota run` share: the run, and the way it is shown. */
 import type { Config } from "../app/config.ts";
 import type { Scheduler } from "../app/scheduler.ts";
 import type { StateDir } from "../app/state.ts";
@@ -20,12 +20,12 @@ export interface GoOn {
 }
 
 export interface Display {
-  /** What has just become durable. */
+  /** Events that have just become durable. */
   events(events: readonly Event[]): void;
-  /** Something the person at the keyboard should know at once. */
+  /** Something that the person at the terminal should know at once. */
   notice(text: string): void;
-  /** A question that is open now, below everything else; nothing when there is none. */
+  /** The question that is open now, below everything else; nothing when there is none. */
   ask(question: readonly Line[] | undefined): void;
-  /** Nothing more happens: leaves the terminal as it was found. */
+  /** Nothing more happens: leaves the terminal as it was. */
   close(): void;
 }

@@ -21,7 +21,7 @@ export const run: RunCommand = async (input, context) => {
   const manifest = await placeOf(input.text("manifest"), cwd);
   const { openCrew } = await import("../app/crew.ts");
   const executor = openCrew({ state, config, environment: env });
-  // What the scheduler itself is made of is loaded while the shell that runs the first task starts.
+  // The modules of the scheduler are loaded while the shell for the first task starts.
   const [{ openScheduler }, { openRun }, { goOn }, { beginning }] = await Promise.all([
     import("../app/scheduler.ts"),
     import("../app/submit.ts"),

@@ -1,4 +1,4 @@
-/** How a command says its result: one line of JSON for programs, in the shape that is known for the command, and lines for people. */
+/** How a command prints its result: one line of JSON for programs, in the command's known shape, and lines for people. */
 
 import { neutralize } from "../views/text.ts";
 import type { OutputName, Printed } from "../wire/replies/output.ts";
@@ -19,5 +19,5 @@ export function say<Name extends OutputName>(
     );
 }
 
-/** A sentence that quotes what others wrote. */
+/** A sentence that quotes text from other people or programs. */
 export const sentence = (text: string): readonly string[] => [neutralize(text)];

@@ -1,4 +1,4 @@
-/** How far a pause or a drain reaches: one task, one run, one pool, or everything when nothing is named. */
+/** The scope of a pause or a drain: one task, one run, one pool, or everything when nothing is named. */
 import { UserError } from "../domain/errors.ts";
 import type { Input } from "./command.ts";
 import { given } from "./daemon.ts";
@@ -22,14 +22,14 @@ export function scopeOf(input: Input): Scope {
   return given({ task, run, pool, why: input.text("why") });
 }
 
-/** How a command is told the same again. */
+/** The arguments that name the same scope again. */
 export const scopeArguments = ({ task, run, pool }: Scope): readonly string[] => [
   ...(task === undefined ? [] : [task]),
   ...(run === undefined ? [] : ["--run", run]),
   ...(pool === undefined ? [] : ["--pool", pool]),
 ];
 
-/** What was asked for, in words. */
+/** The scope in words. */
 export function scopeWords({ task, run, pool }: Scope): string {
   if (task !== undefined) return `task ${task}${run === undefined ? "" : ` of ${run}`}`;
   if (run !== undefined) return `run ${run}`;

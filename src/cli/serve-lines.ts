@@ -1,4 +1,4 @@
-/** Says what goes by in a scheduler that serves, as lines on standard error: never so many that saying it slows the scheduler down. */
+/** Reports what happens in a scheduler that serves, as lines on standard error: never so many that writing them slows the scheduler down. */
 import type { Scheduler } from "../app/scheduler.ts";
 import type { Event } from "../domain/event.ts";
 import type { Run, RunNo } from "../domain/run.ts";
@@ -10,12 +10,12 @@ import { passingLine } from "../views/passing.ts";
 import type { Context } from "./command.ts";
 import { themeOf } from "./theme.ts";
 
-/** More than a person reads in a second. What else happens in it is counted. */
+/** More than a person reads in a second. Further lines of that second are only counted. */
 export const LINES_A_SECOND = 100;
 const SECOND = seconds(1);
 
 export interface Passing {
-  /** From here on the lines are written; those before it are kept until then. */
+  /** From here on lines are written; earlier lines are kept until then. */
   begin(): void;
   close(): void;
 }
@@ -27,7 +27,7 @@ export function sayWhatPasses(
   { terminal, env }: Pick<Context, "terminal" | "env">,
 ): Passing {
   const theme = { ...themeOf({ terminal, env }), color: terminal.errColor };
-  // A run that has ended is forgotten by the engine before its end is told here.
+  // The engine forgets a run that has ended before its end is reported here.
   const runs = new Map<RunNo, Run>(engine.world.runs);
   let lines: string[] = [];
   let state: "kept" | "idle" | "writing" = "kept";
@@ -40,13 +40,13 @@ export function sayWhatPasses(
     const text = lines.map((line) => `${line}\n`).join("");
     lines = [];
     terminal.err(text);
-    // A reader that has stopped reading is not given more than it has yet to read.
+    // A reader that has stopped reading gets no further lines until it has read the last ones.
     await terminal.flush();
     state = "idle";
     await write();
   };
 
-  /** The lines of a second are counted from its first one on. */
+  /** The limit counts the lines of a second, from the first line on. */
   const nextSecond = (): void => {
     timer = undefined;
     const { leftOut } = second;
@@ -92,6 +92,6 @@ function runOf(event: Event, known: Map<RunNo, Run>, there: ReadonlyMap<RunNo, R
   return run;
 }
 
-/** A run whose tasks had all been done before ends with the turn in which it was submitted. */
+/** A run whose tasks had all been done before ends in the turn in which it was submitted. */
 const submitted = (event: Event): Run | undefined =>
   event.kind === "run_submitted" ? newRun(event.run, event.manifest, event.specs) : undefined;

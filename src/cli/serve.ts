@@ -1,4 +1,4 @@
-/** `rota serve`: a scheduler for many, until it is told to stop. */
+/** `rota serve`: a scheduler for many runs, until it is told to stop. */
 import { resolve } from "node:path";
 import { type Config, loadConfig } from "../app/config.ts";
 import type { Daemon } from "../app/daemon/daemon.ts";
@@ -16,7 +16,7 @@ import { version } from "./version.ts";
 
 export const run: Run = async (input, context) => {
   const { env, cwd, terminal, commandsTo } = context;
-  // Whoever reads that it serves may ask it to stop at that very moment, so it listens before it says so.
+  // A program that reads the ready line may ask it to stop at that very moment, so it listens before it prints the line.
   const asked = askedToStop();
   const state = stateHere({ flag: input.text("state"), env, cwd });
   const workers = input.count("workers");
@@ -38,7 +38,7 @@ export const run: Run = async (input, context) => {
     terminal.out(`${JSON.stringify({ socket: server.socket, url, token, pid: process.pid })}\n`);
     await terminal.flush();
   }
-  // Broken when the store can no longer be trusted.
+  // Rejects when the store can no longer be trusted.
   const reason = await Promise.race([asked, daemon.scheduler.engine.failed]);
   await server.close();
   passing?.close();
@@ -58,7 +58,7 @@ async function stopTasks(reason: string, { scheduler: { engine } }: Daemon, term
 
 type Leaving = Pick<Config, "leaseTtl" | "orphans"> & { readonly again: string };
 
-/** What runs is the next scheduler's, as after a crash. */
+/** Running attempts are left to the next scheduler, as after a crash. */
 async function leaveTasks(reason: string, { scheduler }: Daemon, terminal: Terminal, leaving: Leaving): Promise<void> {
   const left = await leaveRunning(scheduler);
   terminal.err(`${reason}: stopping.${left > 0 ? ` ${leftWords(left, leaving)}` : ""}\n`);
@@ -77,7 +77,7 @@ interface Doors {
   readonly socket?: string;
 }
 
-/** The API and MCP, on the socket and wherever else was asked for. */
+/** The API and MCP, on the socket and on every address that was asked for. */
 async function openDoors({ service, scheduler }: Daemon, { state, listen, ...where }: Doors, terminal: Terminal) {
   const [{ serve }, { mcpMount }, { planReader }] = await Promise.all([
     import("../http/server.ts"),
@@ -104,7 +104,7 @@ async function openDoors({ service, scheduler }: Daemon, { state, listen, ...whe
   return { ...server, close };
 }
 
-/** Kept, with the name of the signal, when somebody asks it to stop. */
+/** Resolves with the name of the signal when the process is asked to stop. */
 function askedToStop(): Promise<string> {
   return new Promise((tell) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => tell(signal));

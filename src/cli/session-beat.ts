@@ -1,4 +1,4 @@
-/** `rota session beat`: a sign of life, and how the session is. Shows what it holds. */
+/** `rota session beat`: a sign of life, and the state of the session. Shows what the session holds. */
 import { currentTime } from "../app/now.ts";
 import type { ReportedState } from "../domain/session.ts";
 import { sessionText } from "../views/session.ts";

@@ -1,4 +1,4 @@
-/** `rota session join`: says who is there, and prints the id to be known by. */
+/** `rota session join`: joins as a session, and prints its id. */
 import { dropStale } from "../app/kept-leases.ts";
 import { formatDuration, millis } from "../domain/time.ts";
 import { neutralize } from "../views/text.ts";

@@ -1,4 +1,4 @@
-/** `rota session leave`: the session is gone; what it still holds goes to others when its leases run out. */
+/** `rota session leave`: the session is gone; the tasks it still holds go to others when its leases expire. */
 import { dropSession } from "../app/kept-leases.ts";
 import type { Run } from "./command.ts";
 import { callDaemon } from "./daemon.ts";

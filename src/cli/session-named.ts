@@ -1,4 +1,4 @@
-/** Which session a command is about: the one that is named, else the one that the environment names. */
+/** The session that a command is about: the named one, else that of the environment. */
 import { UserError } from "../domain/errors.ts";
 import type { Context } from "./command.ts";
 

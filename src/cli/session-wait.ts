@@ -1,4 +1,4 @@
-/** `rota session wait`: kept until there is something for the session to claim. */
+/** `rota session wait`: waits until there is a task for the session to claim. */
 import { within } from "../app/patience.ts";
 import { minutes } from "../domain/time.ts";
 import type { Run } from "./command.ts";

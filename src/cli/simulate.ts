@@ -1,4 +1,4 @@
-/** `rota simulate PLAN`: how long a plan would take, and what decides that. Nothing is run. */
+/** `rota simulate PLAN`: how long a plan would take, and what decides that. No task is run. */
 import { resolve } from "node:path";
 import { simulatePlan } from "../app/simulate.ts";
 import type { SimulationReport } from "../views/simulation.ts";
@@ -25,7 +25,7 @@ export const run: Run = async (input, context) => {
   return report.stalled.length === 0 ? 0 : EXIT_STALLED;
 };
 
-/** Each form is loaded when it is asked for. */
+/** Each form is loaded when it is needed. */
 async function draw(report: SimulationReport, form: Form, context: Context): Promise<string> {
   switch (form) {
     case "json": {

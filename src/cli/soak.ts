@@ -1,4 +1,4 @@
-/** `rota soak`: proves on virtual time that nothing is lost or doubled, whatever goes wrong, and says how to see a failure again. */
+/** `rota soak`: shows on virtual time that nothing is lost or done twice, whatever fails, and says how to repeat a failure. */
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { SoakReport } from "../app/soak/soak.ts";
@@ -11,7 +11,7 @@ import { themeOf } from "./theme.ts";
 
 const EXIT_BROKEN = 1;
 const MINUTES = 1;
-/** Seeds between two signs of life on a terminal. */
+/** How many seeds pass between two progress messages on a terminal. */
 const TELL_EVERY = 50;
 
 export const run: Run = async (input, context) =>
@@ -43,7 +43,7 @@ async function campaign(input: Input, context: Context): Promise<number> {
   return isWhole(report) ? 0 : EXIT_BROKEN;
 }
 
-/** How this program was started. */
+/** The command that started this program. */
 const ownProgram = (): readonly [string, ...string[]] => [
   process.execPath,
   ...process.execArgv,

@@ -10,14 +10,14 @@ import { openScreen } from "./screen.ts";
 
 /** Ages are shown in seconds. */
 const REDRAW = millis(1_000);
-/** Of a run so large that a look takes long, the machine is left to others for this many times as long. */
+/** After a look at a very large run, the processor is left to others for this many times as long. */
 const REST = 4;
 const EXIT_INTERRUPTED = 130;
 
 export interface Watched {
   /** The text, or for programs the line of JSON, as it would be printed now. */
   readonly show: () => Promise<string>;
-  /** Whether nothing more will come of it by itself. */
+  /** Whether nothing more will come by itself. */
   readonly isOver: () => Promise<boolean>;
   readonly json: boolean;
 }
@@ -81,7 +81,7 @@ const followOnScreen: Follow = async ({ state }, { show, isOver }, { terminal },
   }
 };
 
-/** What does not fit is said to be missing. */
+/** Says how many lines do not fit. */
 function fitted(lines: readonly string[], rows: number): readonly string[] {
   if (lines.length <= rows) return lines;
   const shown = lines.slice(0, Math.max(0, rows - 1));

@@ -1,4 +1,4 @@
-/** `rota status [RUN]`: a run on one screen, or with `--all` every run there is. */
+/** `rota status [RUN]`: a run on one screen, or with `--all` every run. */
 import type { Waits } from "../app/explain-run.ts";
 import { findRun, isNewest, isQuiet, keptWishes, loadRun, openReader, type Reader } from "../app/reader.ts";
 import type { Run as RunState } from "../domain/run.ts";
@@ -15,7 +15,7 @@ export const run: Run = async (input, context) => {
   const notice = await sayUnrecovered(reader, input, context);
   const all = input.flag("all");
   const row = all ? undefined : await findRun(reader, input.arguments[0]);
-  // What is watched stays the run it was, also when there is a newer one.
+  // The watched run stays the same, also when there is a newer one.
   const show = (): Promise<string> =>
     row === undefined ? allRuns(reader, input, context, notice) : oneRun(reader, row, input, context, notice);
   if (input.flag("watch")) {
@@ -68,7 +68,7 @@ async function viewOf(reader: Reader, row: Row): Promise<StatusView> {
   });
 }
 
-/** Where everything has ended nothing waits, and the dispatcher need not be loaded. */
+/** In a run that has ended no task waits, and the dispatcher need not be loaded. */
 async function whatWaits(reader: Reader, found: RunState): Promise<Waits> {
   if (found.status.state === "finished") return { waitOf: () => undefined, resources: [], sessions: [] };
   const { explainWaits } = await import("../app/explain-run.ts");

@@ -1,4 +1,4 @@
-/** Where a command's words go. Everything a person reads passes here once, so that nothing a task says can move their cursor. */
+/** Where the output of a command goes. All text for a person passes here once, so that no text of a task can move the cursor. */
 import { fstatSync } from "node:fs";
 
 export interface Terminal {
@@ -6,16 +6,16 @@ export interface Terminal {
   out(text: string | Uint8Array): void;
   /** For everything else: errors, hints, progress. */
   err(text: string): void;
-  /** Whether somebody watches, on a screen that can be redrawn. */
+  /** Whether a person watches, on a screen that can be redrawn. */
   readonly interactive: boolean;
   readonly color: boolean;
   /** Whether colours reach a person who reads `err`. */
   readonly errColor: boolean;
   readonly columns: number;
   readonly rows: number;
-  /** Kept when everything written so far has been taken. */
+  /** Resolves when everything written so far was taken. */
   flush(): Promise<void>;
-  /** Aborted once nobody reads the results any more: `rota events | head -3`. */
+  /** Aborted when the reader of the results is gone: `rota events | head -3`. */
   readonly gone: AbortSignal;
 }
 
@@ -23,12 +23,12 @@ type Stream = NodeJS.WriteStream & { fd: number };
 
 export function systemTerminal(env: Readonly<Record<string, string | undefined>>): Terminal {
   const gone = new AbortController();
-  // Each stream takes a millisecond or two to set up, and most commands use one of them, when they have something to say.
+  // Each stream takes a millisecond or two to set up, and most commands use only one of them.
   const used = new Set<Stream>();
   const open = (stream: Stream): Stream => {
     if (used.has(stream)) return stream;
     used.add(stream);
-    // The reader has had enough. That is its good right, and a scheduler must not end because of it.
+    // The reader has closed its end. That is allowed, and a scheduler must not end because of it.
     return stream.on("error", () => gone.abort());
   };
   const isTerminal = isDevice(STDOUT) && process.stdout.isTTY === true;
@@ -56,7 +56,7 @@ export function systemTerminal(env: Readonly<Record<string, string | undefined>>
 const STDOUT = 1;
 const STDERR = 2;
 
-/** What is no device is no terminal, and needs no stream to say so. */
+/** A file that is no device is no terminal, and needs no stream to find that out. */
 function isDevice(file: number): boolean {
   try {
     return fstatSync(file).isCharacterDevice();
@@ -65,7 +65,7 @@ function isDevice(file: number): boolean {
   }
 }
 
-/** A terminal that does not know its size may say nothing, or 0. */
+/** A terminal that does not know its size may report nothing, or 0. */
 const sizeOr = (size: number | undefined, usual: number): number => (size === undefined || size === 0 ? usual : size);
 
 /** NO_COLOR and FORCE_COLOR as their sites define them. */

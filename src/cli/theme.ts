@@ -1,8 +1,8 @@
-/** What views need to know about the terminal they are drawn on. */
+/** What views need to know about the terminal. */
 import type { Theme } from "../views/line.ts";
 import type { Context } from "./command.ts";
 
-/** A locale that is not UTF-8 must be named to be believed: containers often have none at all and show everything. */
+/** Only a named locale counts as not UTF-8: containers often have no locale at all and show everything. */
 export function themeOf({ terminal, env }: Pick<Context, "terminal" | "env">): Theme {
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "UTF-8";
   const { color } = terminal;
@@ -12,7 +12,7 @@ export function themeOf({ terminal, env }: Pick<Context, "terminal" | "env">): T
   return {
     color,
     unicode,
-    // Looked at only by views that show a time of day: the first look takes 10 ms.
+    // Read only by views that show a time of day: the first read takes 10 ms.
     get timeZone() {
       return isZone(zone) ? zone : "UTC";
     },

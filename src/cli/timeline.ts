@@ -19,7 +19,7 @@ export const run: Run = async (input, context) => {
   return 0;
 };
 
-/** Each form is loaded when it is asked for. */
+/** Each form is loaded when it is needed. */
 async function draw(timeline: Timeline, form: Form, context: Context, notice: object): Promise<string> {
   switch (form) {
     case "json": {

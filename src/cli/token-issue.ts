@@ -1,4 +1,4 @@
-/** `rota token issue NAME`: a token for somebody who calls over TCP. It is told this once. */
+/** `rota token issue NAME`: a token for a caller over TCP. It is shown only once. */
 import type { Run } from "./command.ts";
 import { callDaemon, given } from "./daemon.ts";
 import { say } from "./say.ts";

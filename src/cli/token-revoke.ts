@@ -1,4 +1,4 @@
-/** `rota token revoke ID`: from now on it is refused. */
+/** `rota token revoke ID`: from now on the token is refused. */
 import type { Run } from "./command.ts";
 import { callDaemon } from "./daemon.ts";
 import { say, sentence } from "./say.ts";

@@ -1,10 +1,10 @@
-/** Says on standard error when what is about to be shown may not be all that was done. */
+/** Warns on standard error when the output may not include everything that was done. */
 import type { DirectoryReader } from "../app/reader.ts";
 import type { Context, Input } from "./command.ts";
 import { reachOf } from "./daemon.ts";
 import { withCommands } from "./printed.ts";
 
-/** The same for programs: a field of what they are given as one object. */
+/** The same for programs: a field of the object they get. */
 export async function sayUnrecovered(
   reader: Pick<DirectoryReader, "state" | "unrecovered">,
   input: Input,

@@ -1,4 +1,4 @@
-/** Not by `import`: that would load streams and promises too, for the one command that must be quick. */
+/** Not by `import`: that would load streams and promises too, for the command that must be quickest. */
 const { readFileSync } = process.getBuiltinModule("node:fs");
 
 /** From the package itself, which lies two folders up from here both in `src` and in `dist`. */

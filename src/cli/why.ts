@@ -1,4 +1,4 @@
-/** `rota why TASK`: what it waits for, with the numbers, or how it ended. */
+/** `rota why TASK`: what the task waits for, with the numbers, or how it ended. */
 import { explainTask } from "../app/explain-run.ts";
 import { findRun, isNewest, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
 import type { Explanation } from "../domain/explanation.ts";
@@ -32,12 +32,12 @@ export const run: Run = async (input, context) => {
   return 0;
 };
 
-/** How a pool gives out work, and which of its sessions wait in a claim, is known to the scheduler alone. */
+/** Only the scheduler knows how a pool gives out work, and which of its sessions wait in a claim. */
 async function asScheduled(explanation: Explanation, reader: Reader): Promise<Explanation> {
   if (explanation.pool === undefined || (await reader.scheduler()) === undefined) return explanation;
   const { connect } = await import("../wire/client.ts");
   await using client = connect({ state: reader.state.root });
-  // A scheduler that does not answer leaves both open.
+  // If the scheduler does not answer, both stay unknown.
   const reply = await client.why(explanation.run, explanation.task).catch(() => undefined);
   if (reply?.pool === undefined) return explanation;
   const sessions = reply.pool.sessions.map((each) => ({ ...each, session: workerId(each.session) }));

@@ -25,7 +25,7 @@ export const run: Run = async (input, context) => {
       ...given({ pool: input.text("pool"), workspace: input.text("workspace"), ttlMs: input.span("ttl") }),
     },
     start: agentCommand(input.arguments, show),
-    // The command's own reports go to the same daemon, whatever directory the task is done in.
+    // The command's own reports go to the same daemon, whatever directory the task runs in.
     environment: { ...env, ROTA_STATE: root, ...("socket" in place && { ROTA_SOCKET: place.socket }) },
     wait: input.span("wait") ?? minutes(10),
     grace: input.span("grace") ?? seconds(10),
@@ -45,7 +45,7 @@ export const run: Run = async (input, context) => {
   return 0;
 };
 
-/** The first signal has the task handed back once the command has ended; the second one ends the command at once. */
+/** After the first signal the task is handed back when the command has ended; the second signal ends the command at once. */
 function askedToStop(): { readonly stop: AbortSignal; readonly kill: AbortSignal } {
   const [stop, kill] = [new AbortController(), new AbortController()];
   const heard = (): void => (stop.signal.aborted ? kill.abort() : stop.abort());

@@ -1,4 +1,4 @@
-/** `rota workers`: who is there, what each does, and what is on hold. */
+/** `rota workers`: the workers, what each does, and what is on hold. */
 import { currentTime } from "../app/now.ts";
 import { type WorkerRow, workersText } from "../views/workers.ts";
 import type { Client } from "../wire/client.ts";
@@ -16,7 +16,7 @@ export const run: Run = async (input, context) => {
   return 0;
 };
 
-/** What is known of everybody, and of sessions what only they have. */
+/** The fields of all workers, and for sessions their own fields too. */
 async function workersOf(client: Client): Promise<readonly WorkerRow[]> {
   const [workers, sessions] = await Promise.all([client.workers(), client.sessions()]);
   const known = new Map(sessions.map((session) => [session.session, session]));

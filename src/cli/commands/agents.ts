@@ -1,4 +1,4 @@
-/** Commands for those who do the work: sessions that join, claim and report. */
+/** Commands for workers: sessions that join, claim and report. */
 
 import { FAILURE_KINDS } from "../../domain/outcome.ts";
 import { REPORTED_STATES } from "../../domain/session.ts";
@@ -26,17 +26,17 @@ const capability: OptionSpec = {
 };
 const workspace: OptionSpec = { kind: "text", value: "DIR", describe: "Where it works", completes: "folder" };
 
-/** How the holder of a lease is told from everybody else. */
+/** How the holder of a lease proves that it is the holder. */
 const lease = {
   run: { ...run, fallback: "that of the lease" },
   session: { ...session, describe: "The session that holds it" },
-  fence: { kind: "count", value: "N", describe: "The fence of the claim, when it is not the one that is kept here" },
+  fence: { kind: "count", value: "N", describe: "The fence of the claim, when it is not in the file of the lease" },
   "token-stdin": { kind: "flag", describe: "Read the token from standard input" },
   wait: { kind: "span", describe: "How long to try while the daemon is away", fallback: "0s" },
   ...daemon,
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 const LEASE_DETAILS =
-  "The lease is the one that `rota claim` has kept in the state directory. Without it, give --run and --fence, and the token in " +
+  "`rota claim` keeps the lease in the state directory. Without that file, give --run and --fence, and the token in " +
   "ROTA_TOKEN or on standard input: it is never an argument, which others could read.";
 const STOP_DETAILS =
   "Exit code 3 when the task is to be stopped, 2 when the lease is lost: either way, stop working on it.";
@@ -187,7 +187,7 @@ const REPORT_COMMANDS: readonly CommandSpec[] = [
     name: "release",
     group: "Work as an agent",
     summary: "Hand a claimed task back undone",
-    details: `Somebody else gets it, and it costs none of its attempts. ${LEASE_DETAILS}`,
+    details: `Another session gets it, and it costs none of its attempts. ${LEASE_DETAILS}`,
     arguments: [TASK],
     options: { why, ...lease },
     examples: ["rota release review --why 'Not mine to decide'"],
@@ -202,7 +202,7 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     group: "Work as an agent",
     summary: "Get a task to work on",
     details:
-      "The next task of the session's pool, or the one that is named. Its lease is kept in a private file in the state directory, so that reports " +
+      "The next task of the session's pool, or the named one. Its lease is kept in a private file in the state directory, so that reports " +
       "need only its name. With --env it prints lines for a shell to `eval`: ROTA_TASK, ROTA_RUN, ROTA_FENCE, ROTA_DIRECTORY, ROTA_PREVIOUS with how " +
       "the attempt before ended, and ROTA_PROMPT or ROTA_COMMAND with what is to be done. Exit code 3 when there is nothing to claim.",
     arguments: [{ ...TASK, describe: "The id of a task; the next one when left out", required: false }],

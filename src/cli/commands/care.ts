@@ -1,4 +1,4 @@
-/** Commands that look after the installation and a state directory. */
+/** Commands for the installation and the state directory. */
 import type { CommandSpec } from "../command.ts";
 import { daemon, json, state } from "./shared.ts";
 

@@ -1,4 +1,4 @@
-/** Commands with which people step in. */
+/** Commands with which a person steps in. */
 import type { ArgumentSpec, CommandSpec, OptionSpec } from "../command.ts";
 import { daemon, json, run, state, TASK, why } from "./shared.ts";
 
@@ -7,7 +7,7 @@ const HELD: ArgumentSpec = {
   describe: "A task, with all that depends on it; more than one task when left out",
   required: false,
 };
-/** How far it reaches. */
+/** The scope of the command. */
 const scope = {
   run: { kind: "text", value: "ID", describe: "This run; with a task, the run it is of" },
   pool: { kind: "text", value: "NAME", describe: "This pool: `local` is this machine's own workers" },

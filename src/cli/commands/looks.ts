@@ -1,4 +1,4 @@
-/** Commands that only look. */
+/** Commands that only read. */
 import type { CommandSpec } from "../command.ts";
 import { daemon, html, json, output, RUN, run, state, svg, TASK } from "./shared.ts";
 

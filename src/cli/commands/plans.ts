@@ -1,4 +1,4 @@
-/** Commands that are about plans, before anything is run. */
+/** Commands about plans, before any task runs. */
 import type { CommandSpec } from "../command.ts";
 import { html, json, output, PLAN, stateOfPlan, svg, workers } from "./shared.ts";
 

@@ -1,4 +1,4 @@
-/** Commands that have plans carried out. */
+/** Commands that run plans. */
 import type { CommandSpec } from "../command.ts";
 import { daemon, jsonAtEnd, PLAN, run, state, stateOfPlan, workers } from "./shared.ts";
 
@@ -63,7 +63,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
         fallback: "rota.sock in the state directory",
         completes: "file",
       },
-      listen: { kind: "text", value: "HOST:PORT", describe: "Answer there as well, to those who have the token" },
+      listen: { kind: "text", value: "HOST:PORT", describe: "Answer there as well, to callers with a token" },
       "stop-tasks": { kind: "flag", describe: "When it is told to stop, stop running tasks too" },
       quiet: { kind: "flag", short: "q", describe: "Do not say what goes by" },
       json: {
