@@ -136,7 +136,7 @@ interface Following {
 async function goOn({ log, file, from, take, over, terminal, patience }: Following): Promise<void> {
   let at = from;
   for await (const _ of changes([file, dirname(dirname(dirname(file)))], { signal: terminal.gone, patience })) {
-    // Asked before the bytes are read: what is written before the end is then read after it.
+    // Checked before the read: then the read includes everything that was written before the end.
     const state = await over();
     at = await readOn(log, at, take);
     if (state === "abandoned")

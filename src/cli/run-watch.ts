@@ -68,7 +68,7 @@ async function follow(
   let isOver = false;
   let seenAt: Instant = reader.now();
   for await (const _ of changes([reader.state.root], { signal, patience: await pollInterval(context) })) {
-    // Asked first: what its last act was is then read after it.
+    // Checked first: then the read includes the last events of the scheduler.
     const isScheduled = (await reader.scheduler()) !== undefined;
     for (let events = await page(reader, run, after); events.length > 0; events = await page(reader, run, after)) {
       for (const event of events) {

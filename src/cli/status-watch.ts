@@ -55,7 +55,7 @@ const followLines: Follow = async ({ state, store }, { show, isOver }, context, 
   const patience = await pollInterval(context);
   let seen = -1;
   for await (const _ of changes([state.root], { signal, patience, rest: REST })) {
-    // Asked before it is looked at: what is written before the end is then in the last line.
+    // Checked before the look: then the last line includes everything that was written before the end.
     const [over, now] = [await isOver(), await store.lastSeq()];
     if (now !== seen) terminal.out(await show());
     seen = now;

@@ -1,4 +1,4 @@
-/** What a turn of the cycle has decided, to be done once it is durable, and what is said of it afterwards. */
+/** The decisions of a turn of the cycle, to be carried out once they are durable, and the report of them afterwards. */
 import type { Instant } from "../domain/time.ts";
 import { type CycleResult, type CycleTurn, nameOf, type Pending, type WakeTarget } from "./cycle-port.ts";
 

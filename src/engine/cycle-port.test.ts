@@ -22,7 +22,7 @@ describe("the scheduler of pools that pull cannot claim", () => {
     expectTypeOf<Extract<Verbs, "claim" | "grant" | "assign" | "nextFor" | "exactFor" | "journal">>().toBeNever();
     expectTypeOf<Extract<keyof CycleDeps, "desk" | "leases" | "engine" | "floor">>().toBeNever();
     expectTypeOf<ReturnType<CycleTurn["choose"]>>().toEqualTypeOf<Pending | undefined>();
-    // What a claim gives is not among what any of its verbs give.
+    // The type that a claim gives is not among the types that any of its verbs give.
     type Gives = { [Verb in Verbs]: CycleTurn[Verb] extends (...args: never[]) => infer Given ? Given : never }[Verbs];
     expectTypeOf<Extract<Gives, Granted | Desk | Leases | Engine>>().toBeNever();
     expectTypeOf<Extract<keyof Cycle, "claim" | "assign">>().toBeNever();
@@ -44,13 +44,13 @@ describe("the scheduler of pools that pull cannot claim", () => {
     expect([...found, ...reached.filter((path) => path === "decide/dispatcher.ts")]).toEqual([]);
   });
 
-  test("which is looked at as it should be: whoever does claim is found", () => {
+  test("which is checked as it should be: code that does claim is found", () => {
     const reached = reachedFrom(join(source, "engine/engine.ts")).map((path) => relative(source, path));
     expect(reached).toEqual(expect.arrayContaining(["engine/desk.ts", "engine/leases.ts", "engine/reception.ts"]));
   });
 });
 
-/** Every file that is imported from there, directly or not. */
+/** Every file that this one imports, directly or not. */
 function reachedFrom(file: string, seen = new Set<string>()): readonly string[] {
   if (seen.has(file)) return [];
   seen.add(file);

@@ -1,4 +1,4 @@
-/** What the cycle sees, what it may do, and what it says of it. There is no way to claim in here. */
+/** What the cycle sees, what it may do, and what it reports. There is no way to claim in here. */
 import type { CycleReport, CycleTally } from "../domain/cycle.ts";
 import type { Event, TaskNews } from "../domain/event.ts";
 import type { WorkerId } from "../domain/ids.ts";
@@ -7,7 +7,7 @@ import type { Session } from "../domain/session.ts";
 import type { Task } from "../domain/task.ts";
 import type { Instant, Millis } from "../domain/time.ts";
 
-/** What the cycle may write down. Claims are not among it. */
+/** The events that the cycle may write. Claims are not among them. */
 export type CycleNews = Extract<
   TaskNews,
   { readonly kind: "offered" | "offer_ended" | "starving" | "spawn_asked" | "starved" | "parked" }
@@ -20,43 +20,43 @@ export interface Pending {
   readonly pool: string;
   readonly since: Instant;
 }
-/** Why nobody was woken for a task. */
-export type Fit = "idle" | "busy" | "nobody";
+/** Which sessions a task has: an idle one, only busy ones, or none. */
+export type Fit = "idle" | "busy" | "none";
 
-/** One moment, as the cycle sees it, and what it may do then. Everything done here becomes durable together. */
+/** One moment, as the cycle sees it, and what the cycle may do then. Everything done here becomes durable together. */
 export interface CycleTurn {
   readonly now: Instant;
   readonly paused: boolean;
-  /** Deals with leases that have run out, and with sessions that were not heard of. */
+  /** Deals with expired leases, and with sessions without a sign of life. */
   sweep(limit: number, why: string): readonly string[];
   /** Tasks that wait for sessions, on hold or not. */
   pending(): readonly Pending[];
   pendingCount(): number;
-  /** Those of them that are kept for somebody. */
+  /** The tasks among them that are kept for a session. */
   offered(): readonly Pending[];
-  /** How many tasks sessions have. */
+  /** How many tasks sessions hold. */
   active(): number;
-  /** Every session that could be woken, idle and not waiting already, in the order of joining. */
+  /** Every session that could be woken, idle and without a waiting call, in the order of joining. */
   wakeable(): readonly Session[];
   sessions(): number;
-  /** The task the session should be woken for, its own pool's order kept. */
+  /** The task to wake the session for, by the order of its own pool. */
   choose(session: Session, may: (task: Task) => boolean): Pending | undefined;
-  /** Whether anybody could take it: somebody idle, only busy ones, or nobody. */
+  /** Whether a session could take the task: an idle one, only busy ones, or none. */
   fit(pending: Pending): Fit;
-  /** Idle sessions that could take it. */
+  /** Idle sessions that could take the task. */
   suited(pending: Pending): readonly Session[];
   isPaused(pending: Pending): boolean;
   write(pending: Pick<Pending, "run" | "task">, news: CycleNews): void;
 }
 
-/** A wake says that there is something to claim. It assigns nothing. */
+/** A wake says that a task waits. It assigns nothing. */
 export interface WakeTarget {
   readonly session: WorkerId;
   readonly run: Run;
   readonly task: Task;
   readonly until: Instant;
   readonly reason: "offered" | "fan-out";
-  /** In words, for whoever is woken. */
+  /** The reason, for the session. */
   readonly why: string;
 }
 /** Gets all targets in one call, and gives one error, or none, for each. */
@@ -64,7 +64,7 @@ export interface Waker {
   wake(targets: readonly WakeTarget[]): Promise<readonly (Error | undefined)[]>;
 }
 
-/** What the ladder leads to that a person should hear of: told when it is durable, and again with each cycle until it is heard. */
+/** A step of the ladder that a person should hear of: reported when it is durable, and again with each cycle until the actor has taken it. */
 export type Escalation =
   | { readonly kind: "starved"; readonly pending: Pending; readonly waitedMs: Millis }
   | { readonly kind: "parked"; readonly pending: Pending; readonly message: string };
@@ -95,5 +95,5 @@ const CAUSES: ReadonlySet<Event["kind"]> = new Set<Event["kind"]>([
   "session_changed",
   "resumed",
 ]);
-/** Whether it may have given a session something to do: then whoever is idle is worth a look. */
+/** Whether the event may give a session something to do: then the idle sessions are looked at. */
 export const isCause = ({ kind }: Event): boolean => CAUSES.has(kind);

@@ -80,7 +80,7 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
     fit: (pending): Fit => {
       const { run, task } = pending;
       const found = judged(run, task);
-      if (!found.ok && found.reasons[0].reason === "no-match") return "nobody";
+      if (!found.ok && found.reasons[0].reason === "no-match") return "none";
       // Where the scheduler assigns, an idle session is about to be given the task.
       return found.ok && wakes(pending.pool) && isAnyFree(pending) ? "idle" : "busy";
     },

@@ -1,6 +1,6 @@
 /**
  * The scheduler of the pools whose sessions claim by themselves. It sweeps, wakes, and climbs the ladder; it cannot claim: neither its
- * port nor anything it imports has a way to.
+ * port nor any of its imports has a way to.
  */
 import { climb, LADDER, type LadderLimits, monotonic, STARVING_AGE } from "../decide/ladder.ts";
 import { SWEEP_LIMIT, SWEEP_REASON, WAKE_REASON } from "../domain/cycle.ts";
@@ -27,28 +27,28 @@ import { Escalations } from "./escalations.ts";
 
 export interface CycleDeps {
   readonly clock: Clock;
-  /** Runs `change` in a turn; kept once it is durable. */
+  /** Runs `change` in a turn; resolves when it is durable. */
   readonly durably: <T>(change: (turn: CycleTurn) => T) => Promise<T>;
   readonly waker: Waker;
   /** Asks for a worker that covers what the task requires. False when none is possible. */
   readonly spawn: (pending: Pending) => Promise<boolean>;
-  /** Whether waking is on hold for a reason that the store does not know. What goes wrong here holds nothing back. */
+  /** Whether waking is paused for a reason that the store does not know. An error here pauses nothing. */
   readonly isPaused?: (() => Promise<boolean>) | undefined;
-  /** Hears of what the ladder led to. */
+  /** Hears of the steps of the ladder. */
   readonly escalate?: ((escalation: Escalation) => Promise<void>) | undefined;
   readonly options?: CycleOptions;
 }
 
 export interface CycleOptions {
-  /** How often it looks, when nothing calls for it. */
+  /** How often it looks without an event. */
   readonly interval?: Millis;
-  /** How long a session is not woken again for the same task. 0: no such time. */
+  /** For how long a session is not woken again for the same task. 0: not at all. */
   readonly cooldown?: Millis;
-  /** How many leases that ran out are dealt with at once. 0: all. */
+  /** How many expired leases are dealt with at once. 0: all. */
   readonly sweepLimit?: number;
-  /** What the ledger says of what the sweep took back. */
+  /** The reason in the ledger for leases that the sweep took back. */
   readonly sweepReason?: string;
-  /** What a session is told when it is woken. */
+  /** The reason that a woken session is given. */
   readonly wakeReason?: string;
   /** How long a task is kept for the session that was woken for it. */
   readonly offer?: Millis;
@@ -59,9 +59,9 @@ export interface CycleOptions {
 const INTERVAL = seconds(15);
 const COOLDOWN = seconds(60);
 const OFFER = seconds(30);
-/** How many are woken for one task that nobody comes for. */
+/** How many sessions are woken for one task that no session claims. */
 const FAN_OUT_MAX = 8;
-/** How many workers are asked for in one cycle. Who is not among them asks in the next. */
+/** How many workers are asked for in one cycle. Further tasks ask in the next one. */
 const SPAWNS_MAX = 8;
 
 export class Cycle {
@@ -77,7 +77,7 @@ export class Cycle {
   readonly #tally = new Tally();
   readonly #escalations: Escalations;
   #timer: Timer | undefined;
-  /** Rings when the first offer that is out has come to nothing. */
+  /** Rings when the first open offer has come to nothing. */
   #offerTimer: Timer | undefined;
   #running: Promise<unknown> = Promise.resolve();
   #state: "new" | "started" | "stopped" = "new";
@@ -104,7 +104,7 @@ export class Cycle {
     return this.#inTurn(() => this.#cycle(true));
   }
 
-  /** Something has become ready, or somebody idle: wakes whom that concerns. No ladder: that goes by time. */
+  /** A task has become ready, or a session idle: wakes the sessions concerned. Without the ladder: that goes by time. */
   nudge(): void {
     if (this.#nudged || this.#state !== "started") return;
     this.#nudged = true;
@@ -114,7 +114,7 @@ export class Cycle {
     }).catch(() => {});
   }
 
-  /** Forgets what is only in memory. What must survive is in the store, and is found by the sweep. */
+  /** Forgets what is only in memory. What must survive is in the store, and the sweep finds it. */
   async rebuild(): Promise<Rebuilt> {
     const rebuilt = await this.#deps.durably((turn) => ({
       pending: turn.pendingCount(),
@@ -131,7 +131,7 @@ export class Cycle {
     return this.#tally.now;
   }
 
-  /** Harmless when it has begun already; refused once it has ended. The first cycle comes after one interval. */
+  /** Harmless when the cycle has begun already; refused once it has ended. The first cycle comes after one interval. */
   start(): void {
     this.#refuseStopped();
     if (this.#state === "started") return;
@@ -139,7 +139,7 @@ export class Cycle {
     this.#arm();
   }
 
-  /** Waits for the cycle that runs, no longer than `within`; may be asked again then. Works without a start. */
+  /** Waits for the running cycle, no longer than `within`; may be called again then. Works without a start. */
   async shutdown(within?: Millis): Promise<void> {
     this.#state = "stopped";
     this.#timer?.cancel();
@@ -213,7 +213,7 @@ export class Cycle {
     return plan;
   }
 
-  /** What goes wrong with some leases must not keep others from their work. A broken promise of our own is another matter. */
+  /** An error with some leases must not keep the cycle from the others. A broken invariant is another matter. */
   #sweep(turn: CycleTurn, errors: string[]): readonly string[] {
     try {
       return turn.sweep(this.#sweepLimit, this.#sweepReason);
@@ -224,7 +224,7 @@ export class Cycle {
     }
   }
 
-  /** Offers whose time is over came to nothing; those of paused tasks are taken back, and those that a clock made which has been set back since. */
+  /** Offers whose time is over came to nothing. Offers of paused tasks are taken back, and so are offers from a clock that has been set back since. */
   #endOffers(turn: CycleTurn): void {
     for (const each of turn.offered()) {
       const { offer } = each.task;
@@ -241,7 +241,7 @@ export class Cycle {
     return left > this.#offer ? "opened" : undefined;
   }
 
-  /** Looks again as soon as the first of the offers that are out has come to nothing. */
+  /** Looks again as soon as the first of the open offers has come to nothing. */
   #watchOffers(turn: CycleTurn): void {
     this.#offerTimer?.cancel();
     const first = earliest(...turn.offered().map(({ task }) => task.offer?.until));
@@ -265,21 +265,21 @@ export class Cycle {
   #climb(turn: CycleTurn, plan: Plan): void {
     for (const each of turn.pending()) {
       const { task } = each;
-      // Its status is asked again: what this cycle has done may have changed it.
+      // The status is read again: this cycle may have changed it.
       if (task.status.state !== "ready") continue;
       if (turn.isPaused(each) || task.status.notBefore > turn.now) {
         plan.unclaimable++;
         continue;
       }
       const fit = task.offer === undefined ? turn.fit(each) : "idle";
-      if (fit === "nobody") plan.noMatch.push(nameOf(each));
+      if (fit === "none") plan.noMatch.push(nameOf(each));
       if (fit === "busy") plan.capacity++;
       const isCooling = task.offer === undefined && fit === "idle";
       if (isCooling) plan.recentlyNotified++;
       if (between(each.since, turn.now) < this.#age) continue;
       if (isCooling) plan.cooling++;
       const isIgnored = (task.ignored ?? 0) > (task.starving?.ignored ?? 0);
-      if (fit === "nobody" || isIgnored || isCooling) this.#step(turn, plan, each);
+      if (fit === "none" || isIgnored || isCooling) this.#step(turn, plan, each);
     }
   }
 
@@ -296,13 +296,13 @@ export class Cycle {
       this.#escalations.add({ kind: "starved", pending, waitedMs });
     }
     if (!steps.park) return;
-    const message = `Nobody came for it in ${formatDuration(waitedMs)}, after ${steps.count} cycles`;
+    const message = `No session came for it in ${formatDuration(waitedMs)}, after ${steps.count} cycles`;
     turn.write(pending, { kind: "parked", reason: "starved", message });
     plan.parked.push(nameOf(pending));
     this.#escalations.add({ kind: "parked", pending, message });
   }
 
-  /** More are woken for it, and it is kept for none of them: the first who comes has it. */
+  /** Wakes more sessions for the task, and keeps it for none of them: the first that claims it has it. */
   #fanOut(turn: CycleTurn, plan: Plan, pending: Pending): void {
     const { run, task } = pending;
     const woken = new Set(plan.targets.map(({ session }) => session));
@@ -319,9 +319,9 @@ export class Cycle {
     }
   }
 
-  /** One call for all. Whoever could not be reached is not waited for. */
+  /** One call for all. A session that could not be reached is not waited for. */
   async #wake(plan: Plan): Promise<number> {
-    // Between the choice and now somebody may have come for it.
+    // Between the choice and now a session may have claimed the task.
     const targets = plan.targets.filter(({ task }) => task.status.state === "ready");
     plan.targets.splice(0, plan.targets.length, ...targets);
     if (targets.length === 0) return 0;
@@ -354,7 +354,7 @@ export class Cycle {
     const spawned: string[] = [];
     for (const pending of plan.spawns) {
       const { run, task, pool } = pending;
-      // Waking took its time: somebody may have come, or put it on hold.
+      // Waking took its time: a session may have claimed the task, or a person may have paused it.
       const isWanted = (turn: CycleTurn): boolean =>
         task.status.state === "ready" && task.starving !== undefined && !turn.isPaused(pending);
       if (!(await this.#deps.durably(isWanted))) continue;

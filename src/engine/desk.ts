@@ -1,5 +1,5 @@
 /**
- * Gives tasks to sessions. There is one way to claim, whoever begins: a session that asks, a session that waits, or, in a pool
+ * Gives tasks to sessions. There is one way to claim, also where the scheduler begins: a session that asks, a session that waits, or, in a pool
  * that pushes, the scheduler for an idle session.
  */
 

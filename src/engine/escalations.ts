@@ -1,4 +1,4 @@
-/** What the ladder led to, until it was heard: an actor that fails is told again with the next cycle. */
+/** The steps of the ladder that an actor has not taken yet: when it fails, it is told again with the next cycle. */
 import type { Task } from "../domain/task.ts";
 import { type Escalation, nameOf } from "./cycle-port.ts";
 
@@ -10,12 +10,12 @@ export class Escalations {
     this.#hear = hear;
   }
 
-  /** Of one task only the last counts. */
+  /** Of one task only the last step counts. */
   add(escalation: Escalation): void {
     if (this.#hear !== undefined) this.#untold.set(escalation.pending.task, escalation);
   }
 
-  /** What went wrong is added to `errors`. */
+  /** Errors of the actor are added to `errors`. */
   async tell(errors: string[]): Promise<void> {
     for (const [task, escalation] of this.#untold) {
       try {
@@ -28,6 +28,6 @@ export class Escalations {
   }
 }
 
-/** Whether it is as it was told: what was taken up meanwhile is no escalation any more. */
+/** Whether the task still is as the step says: a task that was claimed meanwhile is no escalation any more. */
 const isStill = ({ kind, pending: { task } }: Escalation): boolean =>
   task.status.state === (kind === "parked" ? "parked" : "ready");

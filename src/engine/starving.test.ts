@@ -67,7 +67,7 @@ describe("a task for which no session comes", () => {
     expect(find(run, "a").status).toMatchObject({
       state: "parked",
       reason: "starved",
-      message: "Nobody came for it in 4m15s, after 10 cycles",
+      message: "No session came for it in 4m15s, after 10 cycles",
     });
     expect(run.status.state).toBe("stalled");
     expect(cycle.stats()).toMatchObject({ spawned: 1, starved: 1, parked: 1 });
