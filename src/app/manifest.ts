@@ -73,6 +73,7 @@ async function withAround(store: Pick<Store, "events">, no: RunNo, own: readonly
   );
   const isAbout = (event: SystemEvent): boolean => {
     if ("scope" in event) return !("run" in event.scope) || event.scope.run === no;
+    if (event.kind === "worker_started") return false;
     return workers.has(event.kind === "session_joined" ? event.profile.id : event.session);
   };
   const [first = 1, last = 0] = [own[0]?.seq, own.at(-1)?.seq];

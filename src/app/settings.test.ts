@@ -114,7 +114,7 @@ describe("pollInterval", () => {
     expect(rung).toHaveBeenCalledTimes(2);
   });
 
-  test("is read by the commands that follow, which refuse one that is none", async () => {
+  test("is read by the commands that follow, which refuse a value that is none", async () => {
     const context = { cwd: freshDir(), env: { ROTA_POLL_INTERVAL: "2s" } };
     expect(await pollInterval(context)).toBe(2_000);
     expect(await refusal(pollInterval({ ...context, env: { ROTA_POLL_INTERVAL: "often" } }))).toBe("CONFIG_INVALID");

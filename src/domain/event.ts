@@ -73,13 +73,13 @@ export interface SessionLeft extends OfRun, FromCall {
   readonly session: WorkerId;
   readonly why: string;
 }
-/** The scheduler starts nothing new in this scope until it is resumed; what runs goes on. */
 /** A worker of this machine was given its first task by this scheduler. */
 export interface WorkerStarted extends OfRun {
   readonly kind: "worker_started";
   readonly worker: WorkerId;
   readonly node: string;
 }
+/** The scheduler starts nothing new in this scope until it is resumed; what runs goes on. */
 export interface Paused extends OfRun {
   readonly kind: "paused";
   readonly scope: PauseScope;
