@@ -155,7 +155,6 @@ const IMPORTS_LEFT: Readonly<Record<string, number>> = {
   "src/app/config.ts": 25,
   "src/decide/dispatcher.ts": 25,
   "src/execute/process/executor.ts": 21,
-  "src/http/server.ts": 24,
   "src/simulate/faults/arena.ts": 25,
 };
 

@@ -4,24 +4,20 @@
  */
 import { rmSync } from "node:fs";
 import type { Server as HttpServer } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import type { AddressInfo } from "node:net";
 import { UserError } from "../domain/errors.ts";
-import { later, millis } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";
 import type { Secrets } from "../effects/random.ts";
-import { createServer } from "../wire/node-http.ts";
 import { noteOf, socketNote, socketPath } from "../wire/place.ts";
 import type { Service } from "../wire/service.ts";
 import { type Address, hostsOf, parseAddress, urlOf } from "./address.ts";
-import { isChannel, openChannel } from "./channel.ts";
-import { type Door, socketDoor, tcpDoor } from "./door.ts";
-import { type Desk, handle } from "./exchange.ts";
+import { socketDoor, tcpDoor } from "./door.ts";
+import type { Desk } from "./exchange.ts";
 import { LIMITS, type Limits } from "./limits.ts";
+import { closeListener, listener } from "./listener.ts";
 import { Lockout } from "./lockout.ts";
 import type { Mount } from "./mount.ts";
 import { writePrivately } from "./private-file.ts";
-import { writeRefusal } from "./refusal.ts";
 import { Router } from "./router.ts";
 import { type BoundSocket, bindSocket, makePrivate } from "./socket.ts";
 import { openTokens, type TokenKeeper } from "./tokens.ts";
@@ -116,30 +112,6 @@ function noteSocket(state: string, socket: string | undefined): void {
   else writePrivately(socketNote(state), `${JSON.stringify(noteOf(socket))}\n`);
 }
 
-/** Before 24.9, Node would hand over every request with an `upgrade` header, also those that only offer another protocol and then get no answer. */
-const [MAJOR = 0, MINOR = 0] = process.versions.node.split(".").map(Number);
-const MAY_CHOOSE = MAJOR > 24 || MINOR >= 9;
-
-/** A listener that answers, but does not yet listen. */
-function listener(desk: Desk, door: Door, connections: number): HttpServer {
-  const { limits } = desk;
-  const server = createServer({
-    headersTimeout: limits.headersMs,
-    requestTimeout: limits.requestMs,
-    keepAliveTimeout: limits.idleMs,
-    connectionsCheckingInterval: limits.checkMs,
-    // A request that only offers to speak another protocol is answered as a plain request.
-    shouldUpgradeCallback: isChannel,
-  });
-  server.maxConnections = connections;
-  server.on("request", (request, response) => handle(desk, door, request, response));
-  server.on("checkContinue", (request, response) => handle(desk, door, request, response, true));
-  if (MAY_CHOOSE)
-    server.on("upgrade", (request, socket, head) => openChannel(desk, door, request, socket as Socket, head));
-  server.on("clientError", refuseGarbled);
-  return server;
-}
-
 interface TcpListener {
   readonly server: HttpServer;
   readonly url: string;
@@ -170,29 +142,4 @@ async function listenOnTcp(
   const address = { host: asked.host, port: (server.address() as AddressInfo).port };
   for (const host of hostsOf(address)) hosts.add(host);
   return { server, url: urlOf(address), tokenFile };
-}
-
-/** Bytes that could not be read as a request. */
-function refuseGarbled(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
-  writeRefusal(socket, ...garbled(error.code));
-}
-
-function garbled(code: string | undefined): readonly [UserError, number?] {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return [new UserError("REQUEST_SLOW", "The request took too long to arrive")];
-  if (code === "HPE_HEADER_OVERFLOW") return [new UserError("REQUEST_TOO_LARGE", "The headers are too large"), 431];
-  return [new UserError("REQUEST_INVALID", "This is not HTTP")];
-}
-
-/** Takes no more connections, lets calls in progress finish, and ends them after a while. */
-async function closeListener(server: HttpServer, { clock, limits, channels }: Desk): Promise<void> {
-  const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-  server.closeIdleConnections();
-  const alarm = clock.at(later(clock.now(), millis(limits.closeMs)), () => {
-    server.closeAllConnections();
-    for (const channel of channels) channel.destroy();
-  });
-  await closed;
-  alarm.cancel();
 }
