@@ -6,7 +6,7 @@ import { type CommandLine, Scratch, timeCommand } from "../processes/command.ts"
 import { ROTA, write } from "../processes/contenders.ts";
 import { atMost, type Bench, machine, median, round } from "../rig.ts";
 
-const VERSION_MAX = 1.5;
+const VERSION_MAX = 1.6;
 const STATUS_MAX = 3;
 
 export const bench: Bench = async ({ quick }) => {
