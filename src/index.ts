@@ -52,6 +52,7 @@ export type {
   Grant,
   IssuedToken,
   LeaseReply,
+  ManifestReply,
   OutcomeReply,
   PauseReply,
   RunOutcomeReply,

@@ -1,6 +1,6 @@
 /** Runs as documents: made from the store, written to a file, and read again. */
 import { constants } from "node:fs";
-import { access, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { access, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { UserError } from "../domain/errors.ts";
 import { type Event, isSystemEvent, NO_RUN, type SystemEvent } from "../domain/event.ts";
@@ -130,8 +130,15 @@ export interface KnownRun {
 
 /** Whether the file says that it is such a document; a plan never begins like this. */
 export async function isManifest(file: string): Promise<boolean> {
-  const text = await readFile(file, "utf8").catch(() => "");
-  return /^\ufeff?\s*\{\s*"manifest"\s*:\s*\d/.test(text.slice(0, BEGINNING));
+  const beginning = new Uint8Array(BEGINNING);
+  try {
+    await using opened = await open(file);
+    await opened.read(beginning, 0, BEGINNING, 0);
+  } catch {
+    // What cannot be read is spoken of where it is read as a plan.
+    return false;
+  }
+  return /^\s*\{\s*"manifest"\s*:\s*\d/.test(new TextDecoder().decode(beginning));
 }
 const BEGINNING = 200;
 

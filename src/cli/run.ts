@@ -15,6 +15,10 @@ export const run: RunCommand = async (input, context) => {
   const state = stateOfPlan({ flag: input.text("state"), env, cwd }, file);
   const { values: config } = await loadConfig({ cwd, planDir: loaded.directory, env, flags: flagsOf(input) });
   if (input.flag("dry-run")) {
+    if (input.text("manifest") !== undefined)
+      throw new UserError("USAGE", "--dry-run runs nothing that --manifest could write down", {
+        hint: "Leave one of them out.",
+      });
     const { showDryRun } = await import("./run-dry.ts");
     return await showDryRun(loaded, state, config, input, context);
   }

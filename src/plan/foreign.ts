@@ -87,6 +87,7 @@ export const PLAN_WORDS: Words = {
   ...all("version", say("Leave it out: the language of plans has no version.")),
   ...all("workers parallel parallelism concurrency max_parallel", WORKERS),
   ...all("on schedule cron every", TIMES),
+  manifest: say("This is a run that was written down: `rota simulate FILE` and `rota doctor --manifest FILE` read it."),
   ...all("include includes import imports extends", say("A plan is one file; `defaults` and `matrix` keep it short.")),
 };
 

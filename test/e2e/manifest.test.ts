@@ -131,6 +131,9 @@ describe("a run that was written down", () => {
       "its plan: The plan has no tasks.",
     );
     expect(await said(JSON.stringify({ ...manifest, events: [{ seq: 1 }] }))).toContain("event 1 of its list is none");
+    expect((await place.rota(["run", "run.json"])).err).toContain("rota doctor --manifest FILE");
+    const dry = await place.rota(["run", "plan.yaml", "--dry-run", "--manifest", "run.json"]);
+    expect(dry.err).toMatch(/^USAGE: --dry-run runs nothing that --manifest could write down/);
     expect((await place.rota(["run", "plan.yaml", "--manifest", "no/where.json"])).err).toMatch(
       /^USAGE: .*no\/where.json cannot be written/,
     );
