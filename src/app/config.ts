@@ -77,8 +77,8 @@ export const SETTINGS = {
   orphans: oneOf(ORPHANS)
     .default(PROCESS_DEFAULTS.orphans)
     .describe(
-      "What becomes of running tasks when their scheduler dies. `keep`: they run on for `leaseTtl`, and the scheduler that goes on with their run takes them " +
-        "over; a scheduler that runs something else in the same state directory ends them. `stop`: they are ended at once.",
+      "What becomes of running tasks when their scheduler dies. `keep`: they run on for `leaseTtl`, and the next scheduler that goes on with their run takes them " +
+        "over; a scheduler of another run in the same state directory ends them. `stop`: they are ended at once.",
     ),
   priorities: oneOf(LANE_POLICIES)
     .default("shares")
@@ -112,10 +112,10 @@ export const SETTINGS = {
     .describe("How long a task is kept for the session that was woken for it."),
   wakeInterval: duration(millis(10))
     .default(seconds(15), "15s")
-    .describe("How often the scheduler looks for sessions to wake, besides after each event."),
+    .describe("How often the scheduler looks for sessions to wake, besides after every change."),
   wakeCooldown: duration()
     .default(seconds(60), "60s")
-    .describe("How long a session is not woken again for the same task. 0s: no such time."),
+    .describe("How long a session is not woken again for the same task. 0s: it may be woken again at once."),
   wakeReason: string({ min: 1, max: 200 })
     .default(WAKE_REASON)
     .describe(

@@ -26,7 +26,7 @@ export const run: Run = async (input, context) => {
   const grant = await ask(called, session, input);
   if (grant === undefined) {
     if (input.flag("json")) context.terminal.out("null\n");
-    else context.terminal.err("There is nothing to claim.\n");
+    else context.terminal.err("There is nothing to claim now. With --wait 10m the claim waits for a task.\n");
     return EXIT_NOTHING;
   }
   const { run: of, task, fence, token, deadline } = grant;

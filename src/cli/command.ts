@@ -53,7 +53,7 @@ export const GROUPS = [
 
 /** Commands of two words with the same first word: what that word stands for, in one line. */
 export const FAMILIES: Readonly<Record<string, string>> = {
-  session: "Be there as a session, and be woken for work",
+  session: "Join a pool as a session, and wait for work",
   token: "Say who may call a daemon over TCP",
 };
 

@@ -2,7 +2,7 @@
 export const USER_ERRORS = {
   USAGE: { exitCode: 2, hint: "Run `rota help` to see the commands and their options." },
   PLAN_UNREADABLE: { exitCode: 2, hint: "Check the path, and that you may read the file." },
-  PLAN_INVALID: { exitCode: 2, hint: "Mend what is listed above; `rota check PLAN` shows it again." },
+  PLAN_INVALID: { exitCode: 2, hint: "Correct the lines above; `rota check PLAN` shows each one with its place." },
   CONFIG_INVALID: { exitCode: 2, hint: "`rota config schema` says what every setting may be." },
   STATE_BUSY: { exitCode: 2, hint: "Wait for it to end, or give this one a directory of its own with --state DIR." },
   STATE_UNUSABLE: { exitCode: 2, hint: "Check that the directory exists, is yours, and that the disk has room." },
@@ -15,7 +15,7 @@ export const USER_ERRORS = {
   STORE_CORRUPT: { exitCode: 2, hint: "`rota doctor` says what is damaged. Nothing was changed." },
   STORE_FAILED: {
     exitCode: 2,
-    hint: "Nothing that was not saved was reported. Mend the disk, then go on with --resume.",
+    hint: "Every result that was reported is saved. Repair the disk or free some space, then go on with --resume.",
   },
   MACHINE_SHORT: {
     exitCode: 2,

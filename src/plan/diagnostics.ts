@@ -7,7 +7,10 @@ export type Severity = (typeof SEVERITIES)[number];
 export const DIAGNOSTICS = {
   PLAN_ENCODING: { severity: "error", hint: "Save the file as UTF-8 text." },
   PLAN_TOO_LARGE: { severity: "error", hint: "Split the plan into several, or make it with a matrix." },
-  PLAN_SYNTAX: { severity: "error", hint: "Mend the YAML or JSON at this place; quote text that holds `: ` or ` #`." },
+  PLAN_SYNTAX: {
+    severity: "error",
+    hint: "Correct the YAML or JSON at this place; quote text that holds `: ` or ` #`.",
+  },
   PLAN_ALIASES: { severity: "error", hint: "Use fewer YAML aliases; `defaults` and `matrix` keep plans short too." },
   PLAN_EMPTY: { severity: "error", hint: "Add at least one task: `tasks: { hello: { run: echo hello } }`." },
   PLAN_DUPLICATE: { severity: "error", hint: "Rename or remove one of the two." },
@@ -42,7 +45,7 @@ export const DIAGNOSTICS = {
     hint: "Correct the path, which counts from the plan's directory, or make the directory before the run.",
   },
   PLAN_BIDI: { severity: "warning", hint: "Remove the character, or write it as an escape in double quotes." },
-  PLAN_MORE: { severity: "error", hint: "Mend those above first." },
+  PLAN_MORE: { severity: "error", hint: "Correct the ones above first." },
 } as const satisfies Record<string, { readonly severity: Severity; readonly hint: string }>;
 
 export type DiagnosticCode = keyof typeof DIAGNOSTICS;

@@ -80,7 +80,11 @@ export function waitPhrase(wait: Wait, now: Instant): string {
     case "capacity":
       if (wait.workers === 0) return "no scheduler is running";
       if (wait.pool !== undefined) return sessionsPhrase(wait, wait.pool);
-      return wait.idle > 0 ? "about to start" : `all ${plural(wait.workers, "worker")} busy`;
+      return wait.idle > 0
+        ? "about to start"
+        : wait.workers === 1
+          ? "the only worker busy"
+          : `all ${wait.workers} workers busy`;
     case "parked":
       return PARK_WORDS[wait.why];
     default:

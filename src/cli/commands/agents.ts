@@ -1,4 +1,4 @@
-/** Commands for workers: sessions that join, claim and report. */
+/** Commands for sessions: join, claim and report. */
 
 import { FAILURE_KINDS } from "../../domain/outcome.ts";
 import { REPORTED_STATES } from "../../domain/session.ts";
@@ -79,8 +79,9 @@ const SESSION_COMMANDS: readonly CommandSpec[] = [
   {
     name: "session leave",
     group: "Work as an agent",
-    summary: "Leave, and be given nothing more",
-    details: "What it still holds goes to others when its leases run out; release it first to hand it over at once.",
+    summary: "Leave the pool",
+    details:
+      "Tasks that it still holds go to other sessions when their leases run out; `rota release` hands them over at once.",
     arguments: [SESSION],
     options: daemon,
     examples: ["rota session leave"],
@@ -109,8 +110,8 @@ const SESSION_COMMANDS: readonly CommandSpec[] = [
     group: "Work as an agent",
     summary: "Wait until there is something to claim",
     details:
-      "Says for which task the session was woken; that task is kept for it for a while. `rota claim --wait` waits and claims in one. Exit code 3 " +
-      "when nothing came.",
+      "Prints the task for which the session was woken; that task is kept for it for a while. `rota claim --wait` waits and claims in one step. " +
+      "Exit code 3 when no task came.",
     arguments: [SESSION],
     options: { wait: { kind: "span", describe: "How long to wait", fallback: "10m" }, ...daemon },
     examples: ["rota session wait --wait 1h && rota claim"],
@@ -123,7 +124,7 @@ const REPORT_COMMANDS: readonly CommandSpec[] = [
     name: "start",
     group: "Work as an agent",
     summary: "Say that work on a claimed task has begun",
-    details: `The first heartbeat says so too. In a pool that assigns its tasks, it is what takes one on. ${STOP_DETAILS} ${LEASE_DETAILS}`,
+    details: `The first heartbeat says so too. In a pool that assigns its tasks, it accepts the assignment. ${STOP_DETAILS} ${LEASE_DETAILS}`,
     arguments: [TASK],
     options: lease,
     examples: ["rota start review"],
@@ -137,7 +138,7 @@ const REPORT_COMMANDS: readonly CommandSpec[] = [
       `With --every it goes on until the end of the task is reported from elsewhere, and waits for a daemon that is away as long as the lease lasts. ` +
       `${STOP_DETAILS} ${LEASE_DETAILS}`,
     arguments: [TASK],
-    options: { every: { kind: "span", describe: "Again and again, with this much time between" }, ...lease },
+    options: { every: { kind: "span", describe: "Renew again and again at this interval" }, ...lease },
     examples: ["rota heartbeat review", "rota heartbeat review --every 1m &"],
     load: () => import("../heartbeat.ts"),
   },
@@ -209,8 +210,13 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     options: {
       session: { ...session, describe: "Who claims" },
       run: { ...run, fallback: "any; for a task that is named, the newest" },
-      wait: { kind: "span", describe: "How long to wait for one", fallback: "0s" },
-      priority: { kind: "text", value: "LEVEL", describe: "Nothing less urgent than this", choices: PRIORITIES },
+      wait: { kind: "span", describe: "How long to wait for one; without it the answer comes at once", fallback: "0s" },
+      priority: {
+        kind: "text",
+        value: "LEVEL",
+        describe: "Only tasks of this priority or higher",
+        choices: PRIORITIES,
+      },
       key: { kind: "text", value: "KEY", describe: "The same key gives the same grant", fallback: "made up" },
       assigned: { kind: "flag", describe: "In a pool that assigns its tasks: what was assigned to the session" },
       env: { kind: "flag", describe: "Print lines for a shell to eval" },
@@ -269,7 +275,7 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     details:
       "Started by the agent's own client, such as `claude mcp add rota -- rota mcp --pool writers`. It talks to the daemon of the state directory, " +
       "joins it as a session when the agent first claims, and renews the leases of what the agent holds for as long as the client " +
-      "is connected. Without `--agent` the agent is called as its client calls itself.",
+      "is connected. Without `--agent` the agent has the name that its client gives.",
     arguments: [],
     options: {
       agent: { kind: "text", value: "NAME", describe: "What kind of agent it is", fallback: "the client's name" },

@@ -29,16 +29,16 @@ export const CARE_COMMANDS: readonly CommandSpec[] = [
     group: "Look after it",
     summary: "Forget runs that ended long ago, and remove their logs",
     details:
-      "Takes the runs, their tasks, their events and their logs away. What they have taught about how long tasks take stays, the newest run " +
-      "always does, and so does what the key of a caller from the last day leads to. Needs the state directory for itself: stop the " +
-      "daemon first. It may be stopped at any moment, and goes on when it is called again. A plan whose run was forgotten begins anew with `rota run --resume`. The room in the database is used again for new runs.",
+      "Removes runs with their tasks, events and logs. Kept are the newest run, the runs that callers' keys of the last day lead to, and the " +
+      "durations that were measured. No scheduler may work on the state directory: stop the daemon first. It may be interrupted at any moment; " +
+      "call it again to finish. `rota run --resume` of a plan whose run was removed starts a new run. New runs use the freed space in the database.",
     arguments: [],
     options: {
       "older-than": { kind: "span", describe: "Only runs that ended longer ago than this", fallback: "30d" },
       keep: {
         kind: "count",
         value: "N",
-        describe: "The newest runs stay, however old they are: so many",
+        describe: "Keep this many of the newest runs, however old they are",
         fallback: "1",
       },
       "dry-run": { kind: "flag", describe: "Say which runs would be forgotten, and change nothing" },
@@ -72,9 +72,9 @@ export const CARE_COMMANDS: readonly CommandSpec[] = [
     group: "Look after it",
     summary: "Issue a token for a daemon that listens on TCP",
     details:
-      "The token is printed this once; only its hash is kept. What is done with it is attributed to the name and the id. A session belongs to " +
+      "The token is printed once; only its hash is kept. `rota events` names the token behind each call. A session belongs to " +
       "the token that joined it: no other token acts for it, unless its scope is `admin`.",
-    arguments: [{ name: "NAME", describe: "Whose it is", required: true }],
+    arguments: [{ name: "NAME", describe: "A name for its holder", required: true }],
     options: {
       scope: {
         kind: "text",
@@ -110,11 +110,11 @@ export const CARE_COMMANDS: readonly CommandSpec[] = [
   {
     name: "soak",
     group: "Look after it",
-    summary: "Try whether anything is lost when things go wrong",
+    summary: "Test that no task is lost or done twice when machines fail",
     details:
-      "Plays seed after seed: schedulers, sessions, processes, a network and a disk that fail in every way they can, and looks after " +
-      "each step whether what was promised still holds. Nothing is run, and no state directory is touched. Exit code 1 when a law was " +
-      "broken, with the command that plays the smallest failing part of the seed again.",
+      "Simulates, seed after seed, schedulers, sessions, processes, a network and a disk that fail in many ways, and checks after each step " +
+      "that every promise still holds. It runs no command and touches no state directory. Exit code 1 when a promise was broken, with the command " +
+      "that replays the smallest failing part of the seed.",
     arguments: [],
     options: {
       minutes: { kind: "count", value: "N", describe: "For how long", fallback: "1" },
@@ -124,10 +124,10 @@ export const CARE_COMMANDS: readonly CommandSpec[] = [
         kind: "text",
         value: "STORE",
         choices: ["memory", "sqlite"],
-        describe: "What is played on: SQLite has files, on a disk that fails",
+        describe: "The store to simulate on; `sqlite` uses real files on a disk that fails",
         fallback: "memory",
       },
-      real: { kind: "flag", describe: "Half of the time goes to a real daemon, which is killed again and again" },
+      real: { kind: "flag", describe: "Spend half of the time on a real daemon that is killed again and again" },
       report: { kind: "text", value: "FILE", describe: "Write the report to this file, as JSON", completes: "file" },
       replay: { kind: "count", value: "SEED", describe: "Play this seed alone, and print what happens in it" },
       without: { kind: "text", value: "KINDS", describe: "With `--replay`: leave these kinds of faults out" },

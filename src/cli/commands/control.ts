@@ -4,7 +4,7 @@ import { daemon, json, run, state, TASK, why } from "./shared.ts";
 
 const HELD: ArgumentSpec = {
   name: "TASK",
-  describe: "A task, with all that depends on it; more than one task when left out",
+  describe: "A task, with all tasks that depend on it",
   required: false,
 };
 /** The scope of the command. */
@@ -21,8 +21,8 @@ export const CONTROL_COMMANDS: readonly CommandSpec[] = [
     group: "Step in",
     summary: "Put a task, a run, a pool or everything on hold",
     details:
-      "Nothing new is given out there until `rota resume`; what runs goes on. It holds across restarts, and where no scheduler works it is written " +
-      "down for the next one. Without a task, --run or --pool it is everything.",
+      "No new task is started there until `rota resume`; running tasks go on. A pause survives restarts. Where no scheduler works, the next one " +
+      "honours it. Without a task, --run or --pool it covers everything.",
     arguments: [HELD],
     options: scope,
     examples: ["rota pause --why 'Release day'", "rota pause --pool writers", "rota pause deploy --run last"],
@@ -32,7 +32,7 @@ export const CONTROL_COMMANDS: readonly CommandSpec[] = [
     name: "resume",
     group: "Step in",
     summary: "End a pause",
-    details: "Name it as it was named to `rota pause`; `rota status` and `rota workers` show what is on hold.",
+    details: "Name what `rota pause` named; `rota status` and `rota workers` show what is on hold.",
     arguments: [HELD],
     options: scope,
     examples: ["rota resume", "rota resume --pool writers"],
@@ -41,9 +41,9 @@ export const CONTROL_COMMANDS: readonly CommandSpec[] = [
   {
     name: "drain",
     group: "Step in",
-    summary: "Put on hold, and wait until nothing is out",
+    summary: "Pause, and wait until running tasks have ended",
     details:
-      "Exit code 0 when nothing is out any more, 3 when something remains, which is listed. It stays on hold either way.",
+      "Exit code 0 when no task is running or claimed any more; 3 when some are, and they are listed. The pause stays in either case.",
     arguments: [HELD],
     options: { ...scope, wait: { kind: "span", describe: "How long to wait", fallback: "1m" } },
     examples: ["rota drain --wait 5m && rota resume", "rota drain --pool writers"],
@@ -54,7 +54,7 @@ export const CONTROL_COMMANDS: readonly CommandSpec[] = [
     group: "Step in",
     summary: "Change a task that waits",
     details:
-      "Values are written as in a plan. What is being worked on cannot be changed, and neither can what a task needs or whose it is.",
+      "Values are written as in a plan. A task that is running or claimed cannot be changed, nor can its needs or its pool.",
     arguments: [TASK],
     options: {
       set: {
@@ -62,7 +62,7 @@ export const CONTROL_COMMANDS: readonly CommandSpec[] = [
         many: true,
         value: "NAME=VALUE",
         describe:
-          "A field and what it becomes, such as `priority=high` or `retry.attempts=3`; may be given several times",
+          "A field and its new value, such as `priority=high` or `retry.attempts=3`; may be given several times",
       },
       "json-changes": { kind: "text", value: "JSON", describe: "All fields to change at once, as a JSON object" },
       run,
@@ -77,7 +77,7 @@ export const CONTROL_COMMANDS: readonly CommandSpec[] = [
     group: "Step in",
     summary: "Cancel a task, or a whole run",
     details:
-      "What runs is stopped with everything it started; what depends on it is skipped. A cancelled task is not tried again.",
+      "A running task is stopped with everything it started, and tasks that depend on it are skipped. A cancelled task is not tried again.",
     arguments: [{ ...TASK, describe: "The id of a task; the whole run when left out", required: false }],
     options: { run, why, json, state },
     examples: ["rota cancel", "rota cancel deploy --why 'wrong branch'"],

@@ -10,7 +10,7 @@ export const LOOK_COMMANDS: readonly CommandSpec[] = [
     arguments: [RUN],
     details:
       "With `--watch` it is drawn again on the terminal whenever something has changed, until the run has ended or no scheduler works on it; " +
-      "Ctrl-C ends the watching, with exit code 130, and nothing else. With `--watch --json` each change is a line of JSON.",
+      "Ctrl-C ends only the watching, with exit code 130. With `--watch --json` each change is a line of JSON.",
     options: {
       all: { kind: "flag", describe: "List every run instead" },
       watch: { kind: "flag", short: "w", describe: "Show it again whenever something has changed" },
@@ -35,7 +35,7 @@ export const LOOK_COMMANDS: readonly CommandSpec[] = [
     name: "workers",
     group: "See what happens",
     summary: "Show who works: local workers and agents' sessions",
-    details: "With what each does, how it is and when it was last seen, and what is on hold.",
+    details: "Each with its task, its state and when it was last heard of; and what is on hold.",
     arguments: [],
     options: daemon,
     examples: ["rota workers", "rota workers --json"],

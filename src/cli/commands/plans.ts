@@ -7,7 +7,7 @@ export const PLAN_COMMANDS: readonly CommandSpec[] = [
     name: "init",
     group: "Write a plan",
     summary: "Write a small plan to start from",
-    details: "Writes a commented plan that runs as it is. A file that is there already is left alone.",
+    details: "Writes a commented plan that runs as it is. An existing file is left as it is.",
     arguments: [
       { name: "FILE", describe: "Where to write it; `plan.yaml` when left out", required: false, completes: "file" },
     ],
@@ -74,8 +74,8 @@ export const PLAN_COMMANDS: readonly CommandSpec[] = [
     group: "Write a plan",
     summary: "Print the schema of plans, settings, the API or output",
     details:
-      "For editors: with `# yaml-language-server: $schema=FILE` on the first line of a plan they complete and check it. `openapi` is what a " +
-      "daemon answers, as an OpenAPI document. `output` is what each command prints with `--json`.",
+      "For editors: with `# yaml-language-server: $schema=FILE` on the first line of a plan they complete and check it. `openapi` is the API of " +
+      "a daemon as an OpenAPI document, `output` what each command prints with `--json`.",
     arguments: [
       {
         name: "WHAT",

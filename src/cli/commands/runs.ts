@@ -9,7 +9,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     summary: "Run a plan to its end",
     details:
       "Runs every task as soon as what it needs has succeeded and there is room for it. On a terminal it asks at a gate: `y` opens it, `n` " +
-      "cancels its task; anywhere else the run ends there. Ctrl-C stops the run in order; " +
+      "cancels its task; anywhere else the run ends there. Ctrl-C stops the run in an orderly way; " +
       "`--resume` goes on with it. `--only` runs a part of the plan: the tasks that are named and everything they need; `--resume` then goes on with " +
       "that part. Exit code 0 when all succeeded, 1 when a task failed, 2 for bad usage or a bad plan, " +
       "3 when what remains waits for a person or cannot go on, 130 when interrupted.",
@@ -45,10 +45,10 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
   {
     name: "serve",
     group: "Run it",
-    summary: "Schedule for many: agents' sessions, people and programs",
+    summary: "Run a scheduler for many plans, agents, people and programs",
     details:
       "Owns a state directory until it is told to stop: goes on with every run that did not end, runs what is submitted, and " +
-      "lets sessions claim the tasks of their pools. It says on standard error what goes by: runs, tasks, sessions and pauses. It answers on a socket that only you can use, and with `--listen` on an " +
+      "lets sessions claim the tasks of their pools. It logs to standard error: runs, tasks, sessions and pauses. It answers on a socket that only you can use, and with `--listen` on an " +
       "address of this machine, with a token.\n\n" +
       "Stopped with Ctrl-C or SIGTERM, it leaves running tasks running. The next `rota serve` takes them over, if it starts within " +
       "`leaseTtl` (see `rota config`). With `--stop-tasks` they are stopped with it, and begin again under the next one.",
@@ -59,16 +59,16 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
       socket: {
         kind: "text",
         value: "PATH",
-        describe: "Where the socket is; who names the state directory finds it all the same",
+        describe: "The path of the socket; commands that name the state directory find it anyway",
         fallback: "rota.sock in the state directory",
         completes: "file",
       },
-      listen: { kind: "text", value: "HOST:PORT", describe: "Answer there as well, to callers with a token" },
-      "stop-tasks": { kind: "flag", describe: "When it is told to stop, stop running tasks too" },
-      quiet: { kind: "flag", short: "q", describe: "Do not say what goes by" },
+      listen: { kind: "text", value: "HOST:PORT", describe: "Listen on this address too, for callers with a token" },
+      "stop-tasks": { kind: "flag", describe: "Stop running tasks when the daemon is told to stop" },
+      quiet: { kind: "flag", short: "q", describe: "Do not log runs, tasks, sessions and pauses" },
       json: {
         kind: "flag",
-        describe: "Print one line of JSON when it is ready, for programs, and do not say what goes by",
+        describe: "Print one line of JSON when it is ready, for programs, and log nothing",
       },
     },
     examples: ["rota serve", "rota serve --workers 4 --listen 127.0.0.1:7777"],
@@ -80,7 +80,7 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     summary: "Hand a plan to the daemon",
     details:
       "Prints the id of its run. With --wait it shows what happens and ends with the run, with the exit codes of `run`; Ctrl-C then ends only the " +
-      "watching. The same --key submits once: asked again, the run it began is answered.",
+      "watching. The same --key submits once: a second call gives the run of the first.",
     arguments: [PLAN],
     options: {
       key: { kind: "text", value: "KEY", describe: "Submit once under this key" },
@@ -96,13 +96,13 @@ export const RUN_COMMANDS: readonly CommandSpec[] = [
     summary: "Run again what did not succeed",
     details:
       "Starts a new run of the same tasks in which everything that had succeeded counts as done. Tasks that are named are " +
-      "run again even if they had succeeded. Where a daemon schedules, it is handed to that, and Ctrl-C ends only the watching. " +
+      "run again even if they had succeeded. A running daemon takes it over, and Ctrl-C then ends only the watching. " +
       "Exit codes as for `run`.",
     arguments: [{ name: "TASK", describe: "Tasks to run again in any case", required: false, many: true }],
     options: {
       run,
       workers,
-      "no-wait": { kind: "flag", describe: "Do not wait for its end where a daemon schedules" },
+      "no-wait": { kind: "flag", describe: "Do not wait for the end when a daemon runs it" },
       json: jsonAtEnd,
       state,
     },
