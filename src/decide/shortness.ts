@@ -15,7 +15,7 @@ export interface Shortness {
 
 export const ENOUGH: Shortness = {
   allowed: Number.POSITIVE_INFINITY,
-  until: instant(0),
+  until: instant(Number.NEGATIVE_INFINITY),
   why: "",
   paused: millis(0),
 };
