@@ -37,6 +37,7 @@ describe("a scheduler that serves says", () => {
     passing.begin();
     const claimed = { kind: "claimed", worker: workerId("writer-1"), ...ofBuild };
     const said = await happen(
+      { kind: "worker_started", worker: workerId("local/1"), node: "local" },
       submitted,
       claimed,
       { kind: "succeeded", outcome: success, ...ofBuild },

@@ -16,6 +16,8 @@ export function passingLine(event: Event, run: Run | undefined, timeZone: string
 }
 
 function systemLine(event: SystemEvent, run: Run | undefined): Line | undefined {
+  // Each scheduler starts its workers, and one line for each of them tells no more than that it serves.
+  if (event.kind === "worker_started") return undefined;
   // A session goes from idle to busy and back with every task, and the lines of its tasks show that.
   if (event.kind === "session_changed" && event.state !== "stalled" && event.state !== "quarantined") return undefined;
   const { text, tone } = systemWords(event, run);
