@@ -147,12 +147,13 @@ export class Writes implements AsyncDisposable {
   /** The system lets SQLite write on into a file that was removed, and no later reader finds what it wrote. */
   #mustBeInPlace(): void {
     if (this.#identity() === this.#opened) return;
-    this.#fail(removed(this.#deps.file));
-    throw this.#failure;
+    throw this.#fail(removed(this.#deps.file));
   }
 
-  #fail(error: unknown): void {
+  /** The first failure stays the one that is told. */
+  #fail(error: unknown): Error {
     this.#failure ??= error as Error;
+    return this.#failure;
   }
 }
 
