@@ -44,6 +44,8 @@ describe("a breaker", () => {
     const three = sent(sent(sent(failed(5), at(60)), at(60)), at(60));
     const two = returned(returned(three, "success", at(61)), "success", at(61));
     expect(two.state).toBe("half-open");
+    // Two came back and one is out: that is all it takes to know.
+    expect(admits(two, at(61))).toBe(false);
     expect(returned(two, "success", at(62))).toEqual(CLOSED);
     expect(returned(two, "failure", at(62))).toEqual({ state: "open", until: at(122), failures: 6 });
   });
@@ -51,6 +53,11 @@ describe("a breaker", () => {
   test("gives the place of a trial that said nothing to another", () => {
     const three = sent(sent(sent(failed(5), at(60)), at(60)), at(60));
     expect(admits(returned(three, "nothing", at(61)), at(61))).toBe(true);
+  });
+
+  test("has no fewer than none out, although a task came back that was sent before", () => {
+    const none: Breaker = { state: "half-open", out: 0, succeeded: 1, failures: 5 };
+    expect(returned(none, "nothing", at(61))).toEqual(none);
   });
 
   test("never has more trials out than it may, whatever comes back", async () => {

@@ -308,6 +308,19 @@ describe("after a wake", () => {
     expect(bell.heard()).toEqual(["s1: a", "s1: a"]);
   });
 
+  test("keeps an offered task from a session that names it, and no longer than the offer lasts", async () => {
+    const { rig, bell, once } = await house();
+    const run = await rig.submit([agentTask("a")]);
+    await join(rig, "s1");
+    await once();
+    expect(bell.heard()).toEqual(["s1: a"]);
+    await join(rig, "s2");
+    const wanted = { run: run.manifest.id, task: taskId("a") };
+    await expect(claim(rig, "s2", wanted)).rejects.toMatchObject({ code: "NOT_CLAIMABLE" });
+    await rig.clock.advance(30_001);
+    expect((await claimed(rig, "s2", wanted)).task).toBe(find(run, "a"));
+  });
+
   test("rebuild forgets the cooldowns and nothing else, and says how much that was", async () => {
     const { rig, bell, cycle, once } = await house();
     const run = await rig.submit([agentTask("a"), agentTask("b")]);
