@@ -67,3 +67,10 @@ test("a term without an end is not renewed: the store sees its owner live", () =
   using _ = keepTerm({ store, term: { epoch: 1 }, clock, lost: () => expect.unreachable("it is not lost") });
   expect(clock.waiting).toEqual([]);
 });
+
+test("a term that is over when the machine wakes up is lost, and the store is not asked for it again", async () => {
+  const { clock, losses } = await kept(() => () => expect.unreachable("the term is over"));
+  clock.spend(seconds(20));
+  await clock.advance(0);
+  expect(losses()).toBe(1);
+});

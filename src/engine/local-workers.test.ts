@@ -34,7 +34,7 @@ function given() {
   return { run, only: run.tasks[0] as Task, machine, workers };
 }
 
-test("a stop that was decided for an earlier attempt does not reach the one that runs now", () => {
+test("a stop that was decided for an earlier attempt does not reach the attempt that runs now", () => {
   const { run, only, machine, workers } = given();
   workers.enter(run, only).start();
   workers.stop(only, only.attempt - 1, { kind: "shutdown" }, seconds(1));

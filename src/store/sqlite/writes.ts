@@ -150,7 +150,7 @@ export class Writes implements AsyncDisposable {
     throw this.#fail(removed(this.#deps.file));
   }
 
-  /** The first failure stays the one that is told. */
+  /** Every later call is told of the first failure. */
   #fail(error: unknown): Error {
     this.#failure ??= error as Error;
     return this.#failure;
