@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { CALLER, openDesk } from "../../test/rig/desk.ts";
+import type { Grant } from "../wire/answers.ts";
 
 test("a task that a session refused goes to another one, and to the same one only if it asks for it by name", async () => {
   const { service, answer } = await openDesk();
@@ -18,11 +19,14 @@ test("a task that a session refused goes to another one, and to the same one onl
   };
   await refuse("s1");
   expect(await claim("s1")).toBeUndefined();
-  const waiting = service.claim({ session: "s1", waitMs: 60_000 }, CALLER);
+  await answer(service.pause({ pool: "agents" }, CALLER));
+  const [waiting, served] = ["s1", "s2"].map((session) => service.claim({ session, waitMs: 60_000 }, CALLER));
+  await answer(service.resume({ pool: "agents" }, CALLER));
   // A session that waits in vain keeps no other from it.
-  await refuse("s2");
+  const { run, task, fence, token } = (await answer(served as Promise<Grant>)) as Grant;
+  await answer(service.fail({ run, task, fence, token, kind: "refused", code: 1 }, CALLER));
   expect(await claim("s2")).toBeUndefined();
   await refuse("s2", "a");
   await answer(service.leave("s1", CALLER));
-  expect(await answer(waiting)).toBeUndefined();
+  expect(await answer(waiting as Promise<unknown>)).toBeUndefined();
 });
