@@ -8,7 +8,7 @@ import { runId, taskId } from "../domain/ids.ts";
 import { type Run, type RunManifest, type RunNo, runNo } from "../domain/run.ts";
 import { isLocalWorker } from "../domain/spec.ts";
 import { type Instant, instant } from "../domain/time.ts";
-import { type Plan, parsePlanText } from "../plan/plan.ts";
+import { type Plan, parsePlan } from "../plan/plan.ts";
 import { writePlan } from "../plan/write.ts";
 import { Problems } from "../std/problems.ts";
 import type { Store } from "../store/store.ts";
@@ -145,7 +145,7 @@ const BEGINNING = 200;
 export async function readManifest(file: string): Promise<KnownRun> {
   const name = basename(file);
   const reply = shapeOf(await valueIn(file, name), name);
-  const plan = await parsePlanText(JSON.stringify(reply.plan), name);
+  const plan = await parsePlan(JSON.stringify(reply.plan), name);
   if (!plan.ok) throw invalid(name, `its plan: ${plan.error[0]?.message ?? "it cannot be read"}`);
   const no = runNo(reply.run.no);
   const known = { no, manifest: manifestOf(reply, plan.value.plan, name), plan: plan.value.plan, reply };

@@ -8,7 +8,7 @@ import { machineCapacity } from "../effects/machine.ts";
 import { namesPassed } from "../execute/process/environment.ts";
 import type { Diagnostic } from "../plan/diagnostics.ts";
 import { onlyTasks } from "../plan/only.ts";
-import { type Plan, parsePlan, parsePlanText } from "../plan/plan.ts";
+import { type Plan, parsePlan } from "../plan/plan.ts";
 import { planSchema } from "../plan/shape.ts";
 import { closest } from "../std/closest.ts";
 
@@ -85,7 +85,7 @@ export async function readPlan(
   { capabilities = [] }: Pick<LoadOptions, "capabilities"> = {},
 ): Promise<Plan> {
   here ??= machineCapacity();
-  const parsed = await parsePlanText(text, name, { strict: false, capacity: here, capabilities });
+  const parsed = await parsePlan(text, name, { strict: false, capacity: here, capabilities });
   if (!parsed.ok) throw invalid(name, parsed.error);
   return parsed.value.plan;
 }

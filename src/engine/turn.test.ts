@@ -110,6 +110,16 @@ describe("one turn, one commit", () => {
     expect(rig.store.committed.at(-1)?.events).toHaveLength(2 * 50 + 1);
   });
 
+  test("the end of one task and the claim of the next are one commit", async () => {
+    const rig = await gatedRig({ workers: 1 });
+    await rig.submit([task("a"), task("b")]);
+    const before = rig.store.committed.length;
+    rig.machine.at("a").starts().succeeds();
+    await rig.clock.settle();
+    const kinds = rig.store.committed.slice(before).map(({ events }) => events.map(({ kind }) => kind));
+    expect(kinds).toEqual([["started", "succeeded", "claimed"]]);
+  });
+
   test("what comes in during a commit is decided meanwhile, and committed with the next", async () => {
     const rig = await gatedRig({ workers: 2 });
     const run = await rig.submit([task("a"), task("b")]);

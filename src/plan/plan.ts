@@ -56,25 +56,14 @@ export interface ParsedPlan {
 
 const TASKS_MAX = 2_000_000;
 
-/** Reads a plan. `file` is only a name: it stands in diagnostics, and its ending may say that it is JSON. */
+/** Reads a plan, from the bytes of a file or from text. `file` is only a name: it stands in diagnostics, and its ending may say that it is JSON. */
 export async function parsePlan(
-  bytes: Uint8Array,
+  given: Uint8Array | string,
   file: string,
   options: ParseOptions = {},
 ): Promise<Result<ParsedPlan, readonly Diagnostic[]>> {
-  return parseDecoded(decode(bytes, options.bytesMax), file, options);
-}
-
-/** The same for a plan that came as text. */
-export function parsePlanText(text: string, file: string, options: ParseOptions = {}): ReturnType<typeof parsePlan> {
-  return parseDecoded(decodeText(text, options.bytesMax), file, options);
-}
-
-async function parseDecoded(
-  text: ReturnType<typeof decode>,
-  file: string,
-  options: ParseOptions,
-): ReturnType<typeof parsePlan> {
+  const { bytesMax } = options;
+  const text = typeof given === "string" ? decodeText(given, bytesMax) : decode(given, bytesMax);
   if (!text.ok) {
     const findings = new Findings();
     findings.add(text.error.finding);

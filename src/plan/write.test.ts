@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { type Plan, parsePlan, parsePlanText } from "./plan.ts";
+import { type Plan, parsePlan } from "./plan.ts";
 import { writePlan } from "./write.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -36,13 +36,13 @@ tasks:
 const kept = (plan: Plan) => ({ ...plan, graph: undefined, description: undefined });
 
 const rewritten = async (plan: Plan): Promise<Plan> => {
-  const parsed = await parsePlanText(JSON.stringify(writePlan(plan)), "plan.json");
+  const parsed = await parsePlan(JSON.stringify(writePlan(plan)), "plan.json");
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.error));
   return parsed.value.plan;
 };
 
 test("a plan that uses everything is read back as it was", async () => {
-  const parsed = await parsePlanText(FULL, "plan.yaml");
+  const parsed = await parsePlan(FULL, "plan.yaml");
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.error));
   expect(kept(await rewritten(parsed.value.plan))).toEqual(kept(parsed.value.plan));
 });

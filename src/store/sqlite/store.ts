@@ -81,7 +81,7 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
       if (isOwn) writes.afterwards(() => writes.log?.ended());
     },
     owner: async () => plainly(file, () => onRecord().current),
-    commit: async (batch) => ((await writes.commit(batch)) ? ok(undefined) : err("ownership-lost")),
+    commit: writes.commit,
     tend: () => writes.tend(),
     forget: (before) => writes.write((all) => forgetAnswers(all, before)),
     async prune(runs) {

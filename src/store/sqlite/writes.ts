@@ -4,7 +4,8 @@
  */
 import { UserError } from "../../domain/errors.ts";
 import { systemClock } from "../../effects/clock.ts";
-import type { Batch } from "../store.ts";
+import { err, ok } from "../../std/result.ts";
+import type { Store } from "../store.ts";
 import { Turns } from "../turns.ts";
 import { FOLD_AFTER, placeOf, type SqliteOptions } from "./connect.ts";
 import { asUserError, isOfDisk } from "./failure.ts";
@@ -68,14 +69,14 @@ export class Writes implements AsyncDisposable {
     return result;
   }
 
-  /** False when the batch was refused whole. */
-  async commit(batch: Batch): Promise<boolean> {
+  /** As the store promises it. */
+  readonly commit: Store["commit"] = async (batch) => {
     const sheet = sheetOf(batch);
     const goesAside = this.#mayGoAside && this.#writer.takes(sheet.size);
     const isWritten = goesAside ? await this.#aside(sheet) : this.#here(sheet);
     await this.#mayAnswer();
-    return isWritten;
-  }
+    return isWritten ? ok(undefined) : err("ownership-lost");
+  };
 
   /** The commit stands whatever happens here; but a disk that fails now is not used again. */
   afterwards(act: () => void): void {
