@@ -5,7 +5,7 @@ import type { Instant } from "../domain/time.ts";
 export interface Counted {
   /** Tokens that the model was given, as the program counts them. */
   readonly input?: number;
-  /** Those of them that came from the provider's cache. */
+  /** The part of these tokens that came from the provider's cache. */
   readonly cached?: number;
   readonly output?: number;
   /** In US dollars. */

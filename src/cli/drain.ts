@@ -1,4 +1,4 @@
-/** `rota drain`: puts it on hold and waits until nothing of it is out. */
+/** `rota drain`: pauses a scope and waits until none of its tasks is held. */
 
 import { UserError } from "../domain/errors.ts";
 import { formatDuration, millis } from "../domain/time.ts";

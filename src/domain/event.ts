@@ -26,7 +26,7 @@ interface OfTask extends OfRun {
 
 /** Of events that may follow from a call. */
 interface FromCall {
-  /** Who called: the name and the id of a token, or what the owner of the state directory goes by. */
+  /** The caller: the name and the id of a token, or the name of the owner of the state directory. */
   readonly by?: string;
 }
 

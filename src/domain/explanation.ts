@@ -211,7 +211,7 @@ export interface Unblock {
   readonly from: "back-off" | "estimate" | "time-out" | "path" | "rate" | "breaker" | "offer";
 }
 
-/** Who works on it now. */
+/** The worker that holds it now. */
 export interface Holding {
   readonly worker: WorkerId;
   readonly since: Instant;

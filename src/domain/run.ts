@@ -45,7 +45,7 @@ export interface RunManifest {
   readonly rates?: Rates;
   /** Its share among the runs it competes with; 1 when absent. */
   readonly weight?: number;
-  /** Whom it belongs to: tenants share first, then each one's runs. By itself when absent. */
+  /** The tenant it belongs to: tenants share first, then the runs of each tenant. Without one the run is a tenant by itself. */
   readonly tenant?: string;
   /** The tasks that were asked for, where the run is these and what they need, and not the whole plan. */
   readonly only?: readonly TaskId[];

@@ -87,7 +87,7 @@ export interface Verifying {
   readonly since: Instant;
   /** How the work ended. */
   readonly work: Success;
-  /** Who did the work. */
+  /** The worker that did the work. */
   readonly doneBy: WorkerId;
   /** The number of this run of the acceptance command: a run that was lost with its scheduler, or was ended by it, is repeated. */
   readonly tries: number;
@@ -175,7 +175,7 @@ export interface Task {
   approved: boolean;
   /** The lane it waits in when that is not its own: it waited too long, or a more urgent task waits for it. Kept until it is claimed. */
   lane?: Priority;
-  /** Who lost the last lease of this task, to be avoided next time. */
+  /** The worker that lost the last lease of this task, to be avoided next time. */
   lostBy?: WorkerId;
   /** The session for which it is kept, while it is. */
   offer?: Offer;

@@ -1,4 +1,4 @@
-/** What a scheduler within a program stands on: its settings, a place for its state, and who does the work. */
+/** What a scheduler within a program needs: its settings, a place for its state, and the executors. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

@@ -8,7 +8,7 @@ import type { JoinRequest } from "../wire/messages.ts";
 import type { Caller, Service } from "../wire/service.ts";
 import { Holds } from "./holds.ts";
 
-/** Who the agent is, as far as the person who started the server has said. */
+/** The profile of the agent, as far as the person who started the server has given it. */
 export interface AgentProfile {
   readonly session?: string;
   /** How the client calls itself, when absent. */
@@ -28,7 +28,7 @@ export interface AgentOptions {
   readonly service: AgentService;
   readonly clock: Clock;
   readonly profile: AgentProfile;
-  /** Who is named in the ledger; the agent's own name when absent. */
+  /** The caller's name in the ledger; the agent's own name when absent. */
   readonly by?: string;
   /** For which sessions it may act, where the service is the daemon's own; a daemon that is called finds it out by itself. */
   readonly authority?: Authority;

@@ -24,7 +24,7 @@ export interface ConnectionOptions extends ToolDeps {
   /** The program's own version. */
   readonly version: string;
   readonly profile?: AgentProfile;
-  /** Who is named in the ledger; the agent when absent. */
+  /** The caller's name in the ledger; the agent's name when absent. */
   readonly by?: string;
   /** What the client may do at the most; a caller with a token of its own may do what that allows. Everything when absent. */
   readonly scope?: Scope;

@@ -1,4 +1,4 @@
-/** Who the agent is, as far as the headers of a request to the MCP endpoint say. */
+/** The profile of the agent, as far as the headers of a request to the MCP endpoint give it. */
 import { UserError } from "../domain/errors.ts";
 import { Problems } from "../std/problems.ts";
 import { JOIN } from "../wire/messages.ts";

@@ -30,7 +30,7 @@ export interface McpRequest {
   readonly request: Request;
   /** The parsed JSON of a POST. */
   readonly body?: unknown;
-  /** Who calls. A session belongs to the caller that opened it. */
+  /** The caller. A session belongs to the caller that opened it. */
   readonly by: string;
   /** For which of the daemon's sessions the caller may act. */
   readonly authority?: Authority;

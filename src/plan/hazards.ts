@@ -75,7 +75,7 @@ class Search {
     return this.#steps >= STEPS_MAX;
   }
 
-  /** Those of the conflicts, all with `start` at one end, whose other end can neither be reached from it nor reach it. */
+  /** The conflicts, all with `start` at one end, whose other task can neither be reached from it nor reach it. */
   unordered(start: number, conflicts: readonly Conflict[]): readonly Conflict[] {
     const later = conflicts.filter((conflict) => conflict.first === start);
     const earlier = conflicts.filter((conflict) => conflict.second === start);

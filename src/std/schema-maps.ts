@@ -65,7 +65,7 @@ export interface Foreign {
 }
 
 interface ObjectOptions {
-  /** Whose fields they are, in messages: "a task". */
+  /** The name of the object in messages: "a task". */
   readonly name?: string;
   /** Words that are no fields here and yet are known. */
   readonly foreign?: Readonly<Record<string, Foreign>>;

@@ -13,7 +13,7 @@ export interface DryRun {
   readonly only?: readonly TaskId[];
   /** The run that would be gone on with, or that has ended already. */
   readonly resumes?: { readonly run: RunId; readonly done: number };
-  /** Those that would run, in the order in which they would begin within each wave. */
+  /** The tasks that would run, in the order in which they would begin within each wave. */
   readonly tasks: readonly DryTask[];
 }
 

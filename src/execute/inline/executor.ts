@@ -47,7 +47,7 @@ interface InlineParts {
   readonly attempt: Attempt;
   readonly watch: Watch;
   readonly clock: Clock;
-  /** Those whose function has not ended; this one is among them while that is so. */
+  /** The attempts whose function has not ended; this one is among them until then. */
   readonly live: Set<InlineAttempt>;
 }
 

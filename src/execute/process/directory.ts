@@ -110,7 +110,7 @@ export function markShutdown(directory: string): void {
   }
 }
 
-/** Who has ended it: its own scheduler, or a watchdog because no scheduler came. */
+/** What has ended the attempt: its own scheduler, or a watchdog because no scheduler came. */
 export function stoppedBy(directory: string): "shutdown" | "orphaned" | undefined {
   const text = textOf(join(directory, "stopped"));
   return text === undefined ? undefined : text === SHUTDOWN ? "shutdown" : "orphaned";

@@ -57,6 +57,6 @@ export function sight(stateId: string): Sighting {
 const variable = (environment: readonly string[], name: string): string =>
   environment.find((entry) => entry.startsWith(name))?.slice(name.length) ?? "";
 
-/** Those that left the group: the others hear what the group is told. */
+/** The processes that left the group: the others get the signals of the group. */
 export const outsideGroup = (pids: readonly number[], group: number | undefined): readonly number[] =>
   pids.filter((pid) => processStat(pid)?.group !== group);

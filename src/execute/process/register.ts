@@ -81,7 +81,7 @@ export class Register {
 const processesOf = (stateDir: string): string => join(stateDir, "processes");
 const identityFile = (root: string): string => join(root, "identity.json");
 
-/** Those of schedulers, too, whose successor died in the middle of taking over. `below`: only these. */
+/** Also the files of schedulers whose successor died in the middle of taking over. `below`: only these. */
 function slotFiles(directory: string, below = false): string[] {
   return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
     const path = join(directory, entry.name);
