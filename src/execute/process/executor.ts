@@ -106,9 +106,9 @@ class ProcessExecutor implements Executor {
     const groups: number[] = [];
     const swept = new Set<string>();
     for (const [directory, { wrapper, file }] of left) {
-      // From now on it begins nothing, and what has not become the command yet is of its group.
-      if (isAlive(wrapper)) signal(-wrapper.pid, "SIGKILL");
       const begun = takeBegun(directory);
+      // Its process is not the command yet, and so of the wrapper's group. What has begun the wrapper waits for, and then it goes.
+      if (begun.kind === "unsaid" && isAlive(wrapper)) signal(-wrapper.pid, "SIGKILL");
       if (begun.kind === "begun" && isAlive(begun.process)) {
         groups.push(begun.process.pid);
         swept.add(directory);
