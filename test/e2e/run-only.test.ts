@@ -8,7 +8,7 @@ const PLAN = `name: plan
 tasks:
   fetch: { run: 'echo x >> fetched' }
   lint: { run: 'touch linted' }
-  build: { run: 'until test -e go; do sleep 0.02; done', needs: [fetch], after: [lint] }
+  build: { run: 'until test -e go; do test -e plan.yaml || exit 1; sleep 0.02; done', needs: [fetch], after: [lint] }
   ship: { run: 'touch shipped', needs: [build] }
 `;
 const did = ({ dir }: Place, name: string): boolean => existsSync(join(dir, name));

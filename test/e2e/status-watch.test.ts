@@ -7,7 +7,7 @@ import { openPlace, type Place, until } from "../rig/rota.ts";
 
 const PLAN = `name: plan
 tasks:
-  first: { run: 'until test -e go; do sleep 0.02; done' }
+  first: { run: 'until test -e go; do test -e plan.yaml || exit 1; sleep 0.02; done' }
   second: { run: 'true', needs: [first] }
   third: { run: 'true', needs: [second], gate: Go on? }
 `;
