@@ -42,7 +42,7 @@ export function assemble(deps: EngineDeps) {
     isShut: () => rules.isShut,
   });
   const { deadlines, leases, signs, workers, lookout, stopper } = work;
-  const refusals = new Refusals();
+  const refusals = new Refusals((task) => pools.of(task).roster?.suited(task.spec) ?? []);
   const reports = new SessionReports({ leases, signs, tokens, refusals });
   const desk = new Desk({ world, pools, leases, tokens, refusals, modeOf, ...(ack !== undefined && { ack }) });
   const keys = new Keys({ store, written: () => turns.durably(() => {}) });

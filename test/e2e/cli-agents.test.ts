@@ -79,7 +79,11 @@ describe("a session", () => {
     const place = await served();
     const session = await joined(place);
     const none = await place.rota(["claim", "--session", session]);
-    expect(none).toEqual({ code: 3, out: "", err: "There is nothing to claim now. With --wait 10m the claim waits for a task.\n" });
+    expect(none).toEqual({
+      code: 3,
+      out: "",
+      err: "There is nothing to claim now. With --wait 10m the claim waits for a task.\n",
+    });
     expect(await place.rota(["claim", "--session", session, "--json"])).toMatchObject({ code: 3, out: "null\n" });
     const waiting = place.rota(["claim", "--session", session, "--wait", "1m", "--json"]);
     await place.submit(ONE);
