@@ -11,8 +11,12 @@ describe("an executor on demand", () => {
   executorConformance((dir) => {
     const inner = openOnDemand(() => processes(dir));
     // What an earlier scheduler left is for an executor that is opened at once.
-    const { leave: _, ...rest } = inner;
-    return rest;
+    return {
+      start: (attempt, watch) => inner.start(attempt, watch),
+      adopt: (attempt, process, watch) => inner.adopt(attempt, process, watch),
+      sweep: () => inner.sweep(),
+      [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+    };
   });
 });
 

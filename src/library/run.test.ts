@@ -132,7 +132,7 @@ describe("a plan within a program", () => {
       tasks: {
         slow: {
           run: ({ signal }) =>
-            new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+            new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
           timeout: "50ms",
         },
         checked: { run: () => ({ result: 1 }), verify: "true" },

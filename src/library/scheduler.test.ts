@@ -186,7 +186,10 @@ describe("the wake scheduler", () => {
     const { wakes, submit } = await house({
       settings: { starvingAge: "0s", ladder: [1, 1, 2, 4] },
       escalation: {
-        spawn: ({ task, requires }) => void heard.push(`spawn ${task} ${requires}`) === undefined,
+        spawn: ({ task, requires }) => {
+          heard.push(`spawn ${task} ${requires.join()}`);
+          return true;
+        },
         starved: ({ task }) => {
           if (fails) throw new Error("the pager is busy");
           heard.push(`starved ${task}`);

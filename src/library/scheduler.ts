@@ -91,8 +91,9 @@ export async function openScheduler(options: SchedulerOptions = {}): Promise<Emb
   const scheduler = undo.use(await openEngine(of));
   // Functions may be called from here on, so it has to be there before.
   await takeUp(scheduler);
-  const { service, cycle, close } = daemonOf(scheduler, of);
-  undo.defer(close);
+  const daemon = daemonOf(scheduler, of);
+  const { service, cycle } = daemon;
+  undo.defer(() => daemon.close());
   const { clock, secrets, engine } = scheduler;
   const server = undo.use(await serve({ service, state: state.root, clock, secrets }));
   const by = userName(environment);
