@@ -1,6 +1,6 @@
 /** The picture in the README: a frame of the live view, drawn by the view itself, as an SVG of a terminal. */
 
-import { waitsOf } from "../src/decide/explain.ts";
+import { waitsOf } from "../src/decide/explain/explain.ts";
 import { forecast } from "../src/domain/estimate.ts";
 import { frame, liveModel } from "../src/views/live.ts";
 import { displayWidth } from "../src/views/text.ts";

@@ -32,7 +32,7 @@ describe("the law of one home", () => {
       "`isGateClosed` of src/domain/needs.ts",
     ],
     ["who cancels", `if (status.stopping?.kind === "cancelled") return;`, "`cancellerOf` of src/domain/task.ts"],
-    ["poison", "if (task.expiries >= MOST) return;", "`isPoison` of src/decide/rule.ts"],
+    ["poison", "if (task.expiries >= MOST) return;", "`isPoison` of src/decide/rules/rule.ts"],
     ["the working directory", `resolve(manifest.directory, spec.cwd ?? ".");`, "`directoryOf` of src/domain/run.ts"],
     ["the pool", "const pool = task.spec.pool ?? OURS;", "`poolOf` of src/domain/spec.ts"],
     ["the reach of a pause", `return pauses.has(scopeKey({ of: "run", run }));`, "`Pauses` of src/domain/pauses.ts"],

@@ -82,7 +82,7 @@ const LAWS_AT_HOME: readonly { readonly copy: RegExp; readonly home: string; rea
     home: "src/domain/task.ts",
     instead: "`cancellerOf`",
   },
-  { copy: /\bexpiries (?:>=|<) /, home: "src/decide/rule.ts", instead: "`isPoison`" },
+  { copy: /\bexpiries (?:>=|<) /, home: "src/decide/rules/rule.ts", instead: "`isPoison`" },
   { copy: /\bcwd \?\? "|\.directory, (?:\w+\.)*cwd\b/, home: "src/domain/run.ts", instead: "`directoryOf`" },
   { copy: /\bspec\.pool \?\? |\bpool \?\? "local"/, home: "src/domain/spec.ts", instead: "`poolOf`" },
   {

@@ -1,8 +1,8 @@
 /** Measurements of single decisions, each in a process of its own: `node parts.ts NAME ARGS…` prints one JSON object. */
 import { type Assignment, Dispatcher } from "../../src/decide/dispatcher.ts";
-import { LookAhead } from "../../src/decide/look-ahead.ts";
+import { LookAhead } from "../../src/decide/order/look-ahead.ts";
+import { upwardRanks } from "../../src/decide/order/rank.ts";
 import { Pools } from "../../src/decide/pools.ts";
-import { upwardRanks } from "../../src/decide/rank.ts";
 import type { Event, TaskNews } from "../../src/domain/event.ts";
 import { buildGraph } from "../../src/domain/graph.ts";
 import { NO_HISTORY } from "../../src/domain/history.ts";

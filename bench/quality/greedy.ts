@@ -2,8 +2,8 @@
  * List scheduling as the books have it, without engine or dispatcher: whatever fits goes, the longest remaining path first. What
  * everything that plans is measured against, so that planning is never worse than not doing so.
  */
-import { estimate } from "../../src/decide/estimates.ts";
-import { upwardRanks } from "../../src/decide/rank.ts";
+import { estimate } from "../../src/decide/order/estimates.ts";
+import { upwardRanks } from "../../src/decide/order/rank.ts";
 import { buildGraph } from "../../src/domain/graph.ts";
 import type { Amounts, TaskSpec } from "../../src/domain/spec.ts";
 import { type Belief, type Schedule, tell } from "./drive.ts";

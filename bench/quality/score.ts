@@ -1,5 +1,5 @@
 /** How far the schedules of a set are from the best that is known. */
-import type { Policy } from "../../src/decide/look-ahead.ts";
+import type { Policy } from "../../src/decide/order/look-ahead.ts";
 import { round } from "../rig.ts";
 import { makespanOf, violationsOf } from "./check.ts";
 import { type Belief, drive, type Schedule } from "./drive.ts";

@@ -1,12 +1,12 @@
 /** The settings: one table, from which their types, defaults, help, JSON Schema and reference page follow. */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { PATIENCE } from "../decide/aging.ts";
-import { LADDER, STARVING_AGE } from "../decide/ladder.ts";
-import { LANE_POLICIES } from "../decide/lanes.ts";
-import { POLICIES } from "../decide/look-ahead.ts";
-import { PRESSURE_PRESETS, type PressurePreset } from "../decide/pressure.ts";
-import { STUCK_AFTER } from "../decide/timeouts.ts";
+import { POLICIES } from "../decide/order/look-ahead.ts";
+import { PATIENCE } from "../decide/queue/aging.ts";
+import { LANE_POLICIES } from "../decide/queue/lanes.ts";
+import { PRESSURE_PRESETS, type PressurePreset } from "../decide/queue/pressure.ts";
+import { LADDER, STARVING_AGE } from "../decide/rules/ladder.ts";
+import { STUCK_AFTER } from "../decide/rules/timeouts.ts";
 import { SWEEP_LIMIT, SWEEP_REASON, WAKE_REASON } from "../domain/cycle.ts";
 import { UserError } from "../domain/errors.ts";
 import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { owner, task } from "../../test/rig/builders.ts";
 import { asked, claimed, FIRST, NOW, Scribe } from "../../test/rig/scribe.ts";
-import { PRESSURE_PRESETS } from "../decide/pressure.ts";
+import { PRESSURE_PRESETS } from "../decide/queue/pressure.ts";
 import { runId } from "../domain/ids.ts";
 import { type Run, type RunNo, runNo } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";

@@ -1,8 +1,8 @@
 /** Answers "why is it not running?" from the store, with dispatchers in the same state as the scheduler's. */
 import type { Dispatcher } from "../decide/dispatcher.ts";
-import { blockers, explain, waitsOf } from "../decide/explain.ts";
+import { blockers, explain, waitsOf } from "../decide/explain/explain.ts";
 import { Pools } from "../decide/pools.ts";
-import { pressureMode, queuedIn } from "../decide/pressure.ts";
+import { pressureMode, queuedIn } from "../decide/queue/pressure.ts";
 import { recalled } from "../decide/shortness.ts";
 import { isTaskEvent } from "../domain/event.ts";
 import type { Blocker, Explanation, Wait } from "../domain/explanation.ts";
@@ -156,4 +156,4 @@ async function recordOf(
 }
 
 /** The same answers from a scheduler's own dispatchers, for the command that runs the scheduler. */
-export { blockers as blockersOf, waitsOf as waitsIn } from "../decide/explain.ts";
+export { blockers as blockersOf, waitsOf as waitsIn } from "../decide/explain/explain.ts";

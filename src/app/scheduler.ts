@@ -1,5 +1,5 @@
 /** Puts the parts together: a store that this process owns, an executor, and the engine between them. The only place that names adapters. */
-import { PRESSURE_PRESETS } from "../decide/pressure.ts";
+import { PRESSURE_PRESETS } from "../decide/queue/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import { workerId } from "../domain/ids.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";

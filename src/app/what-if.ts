@@ -1,5 +1,5 @@
 /** `--what-if workers=8,claude=3`: the same plan with other workers or resources. */
-import { LANE_POLICIES } from "../decide/lanes.ts";
+import { LANE_POLICIES } from "../decide/queue/lanes.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Amounts, Rate, Rates } from "../domain/spec.ts";
 import { bytes, capacity, cores, count } from "../plan/scalars.ts";

@@ -9,9 +9,9 @@ import type { Run } from "../domain/run.ts";
 import { PRIORITIES, type TaskSpec } from "../domain/spec.ts";
 import { isHeld, isTerminal, type Task } from "../domain/task.ts";
 import { later, millis, seconds } from "../domain/time.ts";
-import { eligible } from "./eligible.ts";
-import { waitsOf } from "./explain.ts";
-import { PRESSURE_MODES } from "./pressure.ts";
+import { eligible } from "./explain/eligible.ts";
+import { waitsOf } from "./explain/explain.ts";
+import { PRESSURE_MODES } from "./queue/pressure.ts";
 
 const CAPABILITIES = ["git", "gpu"] as const;
 const PATHS = ["src/", "src/a", "src/b", "doc", "**/*.md"] as const;

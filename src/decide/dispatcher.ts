@@ -8,22 +8,22 @@ import { isHeld, isWorking, laneOf, type Task } from "../domain/task.ts";
 import { between, earliest, type Instant } from "../domain/time.ts";
 import type { Change } from "../domain/world.ts";
 import { broken, invariant } from "../std/invariant.ts";
-import { PATIENCE, type Patience, Tally } from "./aging.ts";
-import type { Notice } from "./behind.ts";
-import { Chooser, type Seeker } from "./chooser.ts";
-import { Commons } from "./commons.ts";
-import { Fairness } from "./fairness.ts";
-import { type LanePolicy, Lanes } from "./lanes.ts";
-import type { Hazard } from "./locks.ts";
-import type { Node, NodeSpec, Spot } from "./nodes.ts";
-import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workersAllowed } from "./pressure.ts";
-import type { Candidate } from "./queue.ts";
-import { Reserved } from "./reserved.ts";
-import { fits, type Pot } from "./room.ts";
+import { placeOf, RunBooks } from "./order/run-index.ts";
+import { PATIENCE, type Patience, Tally } from "./queue/aging.ts";
+import type { Notice } from "./queue/behind.ts";
+import { Chooser, type Seeker } from "./queue/chooser.ts";
+import { Fairness } from "./queue/fairness.ts";
+import { type LanePolicy, Lanes } from "./queue/lanes.ts";
+import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workersAllowed } from "./queue/pressure.ts";
+import type { Candidate } from "./queue/queue.ts";
+import { Reserved } from "./queue/reserved.ts";
+import { Waiting } from "./queue/waiting.ts";
+import type { Hazard } from "./room/locks.ts";
+import type { Node, NodeSpec, Spot } from "./room/nodes.ts";
+import { fits, type Pot } from "./room/room.ts";
+import { Commons } from "./room/shared-resources.ts";
+import { type Holding, Site } from "./room/site.ts";
 import type { Roster } from "./roster.ts";
-import { placeOf, RunBooks } from "./run-books.ts";
-import { type Holding, Site } from "./site.ts";
-import { Waiting } from "./waiting.ts";
 
 /** `workers`, `capacity` and `capabilities` are those of this machine; `others` are further nodes. */
 export interface DispatcherOptions extends Omit<NodeSpec, "name"> {

@@ -3,8 +3,8 @@ import { exit, no, run as runOf, success, task } from "../../test/rig/builders.t
 import { START } from "../../test/rig/clock.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import type { Status, Task } from "../domain/task.ts";
-import { toSkip } from "./cascade.ts";
-import { judgeRun } from "./finish.ts";
+import { toSkip } from "./rules/cascade.ts";
+import { judgeRun } from "./rules/finish.ts";
 
 const failed: Status = { state: "failed", at: START, outcome: exit(1), reason: "abandoned" };
 const cancelled: Status = { state: "cancelled", at: START };

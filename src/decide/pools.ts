@@ -10,13 +10,13 @@ import { LOCAL_POOL, poolOf } from "../domain/spec.ts";
 import { isHeld, isTerminal, type Status, type Task } from "../domain/task.ts";
 import { earliest, type Instant } from "../domain/time.ts";
 import type { Change, World } from "../domain/world.ts";
-import type { Notice } from "./behind.ts";
-import { Commons } from "./commons.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
-import { type Pressure, queuedIn } from "./pressure.ts";
+import { Waits } from "./explain/waits.ts";
+import type { Notice } from "./queue/behind.ts";
+import { type Pressure, queuedIn } from "./queue/pressure.ts";
+import { Commons } from "./room/shared-resources.ts";
+import type { Holding } from "./room/site.ts";
 import { Roster } from "./roster.ts";
-import type { Holding } from "./site.ts";
-import { Waits } from "./waits.ts";
 
 export class Pools {
   readonly local: Dispatcher;

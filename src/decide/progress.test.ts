@@ -6,8 +6,8 @@ import { Floor } from "../../test/rig/floor.ts";
 import { always } from "../../test/rig/property.ts";
 import { PRIORITIES, type Priority, type TaskSpec } from "../domain/spec.ts";
 import { millis, seconds } from "../domain/time.ts";
-import { LANE_WEIGHTS } from "./lanes.ts";
-import { PRESSURE_MODES } from "./pressure.ts";
+import { LANE_WEIGHTS } from "./queue/lanes.ts";
+import { PRESSURE_MODES } from "./queue/pressure.ts";
 
 describe("lanes", () => {
   const plan = (count: number, lanes: readonly Priority[] = PRIORITIES): readonly TaskSpec[] =>

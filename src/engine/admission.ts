@@ -1,6 +1,6 @@
 /** Whether the queue takes more tasks. */
 import type { Pools } from "../decide/pools.ts";
-import { PRESSURE_POLICY, type PressureLimits } from "../decide/pressure.ts";
+import { PRESSURE_POLICY, type PressureLimits } from "../decide/queue/pressure.ts";
 import { UserError } from "../domain/errors.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 

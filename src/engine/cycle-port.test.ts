@@ -35,7 +35,7 @@ describe("the scheduler of pools that pull cannot claim", () => {
     "engine/cycle-plan.ts",
     "engine/cooldowns.ts",
     "engine/escalations.ts",
-    "decide/ladder.ts",
+    "decide/rules/ladder.ts",
   ])("%s imports nothing that can, not even by way of others, and not even its types", (file) => {
     const reached = reachedFrom(join(source, file)).map((path) => relative(source, path));
     expect(reached).toContain("domain/task.ts");

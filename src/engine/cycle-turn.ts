@@ -1,10 +1,10 @@
 /** A turn of the engine as the cycle sees it: what the cycle may look at and do, and nothing else. */
 import type { Dispatcher } from "../decide/dispatcher.ts";
-import { judge } from "../decide/eligible.ts";
+import { judge } from "../decide/explain/eligible.ts";
 import type { Pools } from "../decide/pools.ts";
-import type { Candidate } from "../decide/queue.ts";
+import type { Candidate } from "../decide/queue/queue.ts";
+import type { Shape } from "../decide/room/shapes.ts";
 import { misfitOf } from "../decide/roster.ts";
-import type { Shape } from "../decide/shapes.ts";
 import type { Session } from "../domain/session.ts";
 import type { World } from "../domain/world.ts";
 import type { CycleTurn, Fit, Pending } from "./cycle-port.ts";

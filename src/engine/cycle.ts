@@ -2,7 +2,7 @@
  * The scheduler of the pools whose sessions claim by themselves. It sweeps, wakes, and climbs the ladder; it cannot claim: neither its
  * port nor any of its imports has a way to.
  */
-import { climb, LADDER, type LadderLimits, monotonic, STARVING_AGE } from "../decide/ladder.ts";
+import { climb, LADDER, type LadderLimits, monotonic, STARVING_AGE } from "../decide/rules/ladder.ts";
 import { SWEEP_LIMIT, SWEEP_REASON, WAKE_REASON } from "../domain/cycle.ts";
 import { UserError } from "../domain/errors.ts";
 import type { OfferEnd } from "../domain/event.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Assignment, Dispatcher } from "../decide/dispatcher.ts";
-import { eligible } from "../decide/eligible.ts";
+import { eligible } from "../decide/explain/eligible.ts";
 import type { Pools } from "../decide/pools.ts";
 import { UserError } from "../domain/errors.ts";
 import type { WorkerId } from "../domain/ids.ts";

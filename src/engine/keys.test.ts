@@ -4,7 +4,7 @@ import { manifest, task } from "../../test/rig/builders.ts";
 import { find, openRig, type Rig, statesOf } from "../../test/rig/rig.ts";
 import { agentTask, claim, claimed, DONE, join, report } from "../../test/rig/sessions.ts";
 import { gatedStore } from "../../test/rig/stores.ts";
-import { explain } from "../decide/explain.ts";
+import { explain } from "../decide/explain/explain.ts";
 import { runId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { seconds } from "../domain/time.ts";

@@ -3,7 +3,7 @@
  * these is one event. The right to report is checked before: `local-workers.ts` by the fence, `session-reports.ts` by fence and token.
  */
 import type { Assignment } from "../decide/dispatcher.ts";
-import { isPoison, jitterOf, rule, ruleOnLoss, ruleOnRelease } from "../decide/rule.ts";
+import { isPoison, jitterOf, rule, ruleOnLoss, ruleOnRelease } from "../decide/rules/rule.ts";
 import type { TaskNews } from "../domain/event.ts";
 import { isExpired, NO_TOKEN } from "../domain/lease.ts";
 import type { Outcome, Success } from "../domain/outcome.ts";

@@ -1,7 +1,7 @@
 /** Watches held tasks: leases that expire, time-outs, and silence. A session is told what would be done to a process of this machine. */
 import type { Pools } from "../decide/pools.ts";
-import { afterLoss } from "../decide/rule.ts";
-import { overdue } from "../decide/timeouts.ts";
+import { afterLoss } from "../decide/rules/rule.ts";
+import { overdue } from "../decide/rules/timeouts.ts";
 import { isExpired, isLocal } from "../domain/lease.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";

@@ -1,7 +1,7 @@
 /** What the engine is given: the parts that act for it, and the settings for its decisions. */
 import type { DispatcherOptions } from "../decide/dispatcher.ts";
-import type { Policy } from "../decide/look-ahead.ts";
-import type { PressureLimits } from "../decide/pressure.ts";
+import type { Policy } from "../decide/order/look-ahead.ts";
+import type { PressureLimits } from "../decide/queue/pressure.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";

@@ -1,5 +1,5 @@
 /** Puts the engine together: gives each part what it needs, and nothing more. */
-import { LookAhead } from "../decide/look-ahead.ts";
+import { LookAhead } from "../decide/order/look-ahead.ts";
 import { Pools } from "../decide/pools.ts";
 import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
 import type { DispatchMode } from "../domain/pool.ts";

@@ -14,7 +14,7 @@ import {
   report,
   waiting,
 } from "../../test/rig/sessions.ts";
-import { explain } from "../decide/explain.ts";
+import { explain } from "../decide/explain/explain.ts";
 import { runId } from "../domain/ids.ts";
 import type { PauseScope } from "../domain/pause.ts";
 import type { Run } from "../domain/run.ts";

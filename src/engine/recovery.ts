@@ -1,6 +1,7 @@
 /** Goes on with the runs of an earlier scheduler: live attempts are taken over, and the others are queued again. */
-import type { Breakers } from "../decide/breakers.ts";
+
 import type { Pools } from "../decide/pools.ts";
+import type { Breakers } from "../decide/room/breakers.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
 import type { History } from "../domain/history.ts";

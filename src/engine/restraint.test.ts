@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { find, openRig, type Rig, statesOf } from "../../test/rig/rig.ts";
-import { waitsOf } from "../decide/explain.ts";
+import { waitsOf } from "../decide/explain/explain.ts";
 import type { Run } from "../domain/run.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
 import { hours, later, millis, minutes, seconds } from "../domain/time.ts";

@@ -1,6 +1,7 @@
 /** What a session looks for, and which sessions look for the same. */
+
+import type { Shape } from "../decide/room/shapes.ts";
 import { misfitOf } from "../decide/roster.ts";
-import type { Shape } from "../decide/shapes.ts";
 import type { Session, SessionProfile } from "../domain/session.ts";
 import { PRIORITIES, type Priority } from "../domain/spec.ts";
 

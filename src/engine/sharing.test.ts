@@ -13,7 +13,7 @@ import {
   report,
   waiting,
 } from "../../test/rig/sessions.ts";
-import { eligible } from "../decide/eligible.ts";
+import { eligible } from "../decide/explain/eligible.ts";
 import { runId, workerId } from "../domain/ids.ts";
 import { instant, millis, seconds } from "../domain/time.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { find, openRig } from "../../test/rig/rig.ts";
-import { blockers } from "../decide/explain.ts";
+import { blockers } from "../decide/explain/explain.ts";
 import { millis, seconds } from "../domain/time.ts";
 
 const NO_ROOM = { kind: "shortage", message: "cannot start a process now: EAGAIN", durationMs: millis(1) } as const;

@@ -2,7 +2,7 @@
  * When the holder of each lease last showed progress, and how much of the time since then really passed: one record for local workers and
  * for sessions.
  */
-import type { LifeSigns } from "../decide/timeouts.ts";
+import type { LifeSigns } from "../decide/rules/timeouts.ts";
 import type { Task } from "../domain/task.ts";
 import { type Instant, type Millis, millis } from "../domain/time.ts";
 

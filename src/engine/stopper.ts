@@ -1,5 +1,5 @@
 /** Ends held tasks early: the executor ends a local attempt, and a session is told with its next sign of life. */
-import { afterLoss } from "../decide/rule.ts";
+import { afterLoss } from "../decide/rules/rule.ts";
 import type { TimeoutLimit } from "../domain/outcome.ts";
 import type { Run } from "../domain/run.ts";
 import { isHeld, type StopReason, type Task } from "../domain/task.ts";

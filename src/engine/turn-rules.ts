@@ -1,11 +1,11 @@
 /** What one turn decides, in a fixed order: the same inputs give the same events. */
 
-import { toSkip } from "../decide/cascade.ts";
-import type { Deadlines } from "../decide/deadlines.ts";
 import type { Dispatcher } from "../decide/dispatcher.ts";
-import type { LookAhead } from "../decide/look-ahead.ts";
+import type { LookAhead } from "../decide/order/look-ahead.ts";
 import type { Pools } from "../decide/pools.ts";
-import { type PressureLimits, pressureMode } from "../decide/pressure.ts";
+import { type PressureLimits, pressureMode } from "../decide/queue/pressure.ts";
+import { toSkip } from "../decide/rules/cascade.ts";
+import type { Deadlines } from "../decide/rules/deadlines.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { isHeld, isTerminal, type Task } from "../domain/task.ts";

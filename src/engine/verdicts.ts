@@ -1,7 +1,8 @@
 /** Whether a run has come to its end, and which callers wait for that. */
-import { judgeRun } from "../decide/finish.ts";
-import { lessonsOf } from "../decide/lessons.ts";
+
+import { lessonsOf } from "../decide/order/duration-samples.ts";
 import type { Pools } from "../decide/pools.ts";
+import { judgeRun } from "../decide/rules/finish.ts";
 import type { Run } from "../domain/run.ts";
 import type { Keys } from "./keys.ts";
 import type { SessionReports } from "./session-reports.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { find, openRig, type Rig } from "../../test/rig/rig.ts";
 import { agentTask, claim, join, profile } from "../../test/rig/sessions.ts";
-import { explain } from "../decide/explain.ts";
+import { explain } from "../decide/explain/explain.ts";
 import type { Run } from "../domain/run.ts";
 import { seconds } from "../domain/time.ts";
 

@@ -1,8 +1,9 @@
 /** The work of the engine: leases and their deadlines, the attempts and acceptance commands of this process, and what ends them early. */
-import { Deadlines } from "../decide/deadlines.ts";
+
 import type { Pools } from "../decide/pools.ts";
-import { PRESSURE_POLICY } from "../decide/pressure.ts";
-import { nextDeadline } from "../decide/timeouts.ts";
+import { PRESSURE_POLICY } from "../decide/queue/pressure.ts";
+import { Deadlines } from "../decide/rules/deadlines.ts";
+import { nextDeadline } from "../decide/rules/timeouts.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { DispatchMode } from "../domain/pool.ts";
 import { type Millis, seconds } from "../domain/time.ts";

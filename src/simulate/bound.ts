@@ -1,5 +1,5 @@
 /** What no schedule can be faster than: the longest chain, the work shared out, and what each resource can bear. */
-import { upwardRanks } from "../decide/rank.ts";
+import { upwardRanks } from "../decide/order/rank.ts";
 import type { Graph } from "../domain/graph.ts";
 import type { LowerBound } from "../domain/schedule.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";

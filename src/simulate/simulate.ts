@@ -1,7 +1,7 @@
 /** A plan on virtual time: the real engine and the real decisions, without running anything. How long it will take, and where the time goes. */
-import { blockers } from "../decide/explain.ts";
-import type { LanePolicy } from "../decide/lanes.ts";
-import type { NodeSpec } from "../decide/nodes.ts";
+import { blockers } from "../decide/explain/explain.ts";
+import type { LanePolicy } from "../decide/queue/lanes.ts";
+import type { NodeSpec } from "../decide/room/nodes.ts";
 import type { Blocker } from "../domain/explanation.ts";
 import type { History } from "../domain/history.ts";
 import { type RunId, runId, type WorkerId, workerId } from "../domain/ids.ts";

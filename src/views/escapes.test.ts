@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { Story } from "../../test/rig/story.ts";
 import { Dispatcher } from "../decide/dispatcher.ts";
-import { blockers, explain, waitsOf } from "../decide/explain.ts";
+import { blockers, explain, waitsOf } from "../decide/explain/explain.ts";
 import type { Event } from "../domain/event.ts";
 import { taskNo } from "../domain/graph.ts";
 import { workerId } from "../domain/ids.ts";

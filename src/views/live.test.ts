@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { releaseDispatcher, releaseStory } from "../../test/rig/release.ts";
 import { Story } from "../../test/rig/story.ts";
-import { waitsOf } from "../decide/explain.ts";
+import { waitsOf } from "../decide/explain/explain.ts";
 import { forecast } from "../domain/estimate.ts";
 import { seconds } from "../domain/time.ts";
 import type { Theme } from "./line.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { logOf, releaseDispatcher } from "../../test/rig/release.ts";
 import { Story } from "../../test/rig/story.ts";
-import { blockers } from "../decide/explain.ts";
+import { blockers } from "../decide/explain/explain.ts";
 import { taskNo } from "../domain/graph.ts";
 import { later, millis, seconds } from "../domain/time.ts";
 import { Course } from "./course.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { logOf, releaseDispatcher, releaseStory } from "../../test/rig/release.ts";
 import { Story } from "../../test/rig/story.ts";
 import { Dispatcher } from "../decide/dispatcher.ts";
-import { waitsOf } from "../decide/explain.ts";
+import { waitsOf } from "../decide/explain/explain.ts";
 import { taskNo } from "../domain/graph.ts";
 import type { Pause } from "../domain/pause.ts";
 import { runNo } from "../domain/run.ts";

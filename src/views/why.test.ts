@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { releaseDispatcher, releaseStory } from "../../test/rig/release.ts";
 import type { Story } from "../../test/rig/story.ts";
-import type { ExplainContext } from "../decide/eligible.ts";
-import { explain } from "../decide/explain.ts";
+import type { ExplainContext } from "../decide/explain/eligible.ts";
+import { explain } from "../decide/explain/explain.ts";
 import type { Explanation } from "../domain/explanation.ts";
 import type { Theme } from "./line.ts";
 import { whyJson, whyText } from "./why.ts";

@@ -60,13 +60,13 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "{ if (live.hasEnded) this.#live.delete(live.task); take((turn) => this.#hear(turn, live, report)); }",
   ),
   "resources are given back twice": bug(
-    "decide/site.ts",
+    "decide/room/site.ts",
     "giveBack(shape.own);",
     "giveBack(shape.own); giveBack(shape.own);",
   ),
   "a lease ends one moment early": bug("domain/lease.ts", "now > lease.deadline", "now >= lease.deadline"),
   "a time-out goes by a clock that is set forward": bug(
-    "decide/timeouts.ts",
+    "decide/rules/timeouts.ts",
     "signs?.leaptSinceBegun ?? millis(0)",
     "millis(0)",
   ),
@@ -93,7 +93,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "one need is enough": bug("domain/reduce.ts", "dependent.unmet--;", "dependent.unmet = 0;"),
   "an offer keeps nothing": bug(
-    "decide/aside.ts",
+    "decide/queue/withheld.ts",
     "if (offer === undefined && this.#pauses.of(run, task) === undefined) return false;",
     "if (this.#pauses.of(run, task) === undefined) return false;",
   ),
@@ -113,7 +113,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "if (event.costs) task.failures++;",
     "if (event.costs) task.failures += 2;",
   ),
-  "one try too many": bug("decide/rule.ts", "failures >= retry.attempts", "failures > retry.attempts"),
+  "one try too many": bug("decide/rules/rule.ts", "failures >= retry.attempts", "failures > retry.attempts"),
   "back-off is forgotten at a restart": bug(
     "store/rows.ts",
     "since: row.since, notBefore: row.notBefore };",
@@ -156,18 +156,22 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     'if (isWorking(from) && !isWorking(to) && cause.kind !== "expired") this.#yield(',
   ),
   "a rate gets back what it gave": bug(
-    "decide/room.ts",
+    "decide/room/room.ts",
     "if (pot.refill !== undefined) continue;",
     "if (pot.refill !== undefined) { pot.free += amount; continue; }",
   ),
-  "a rate is full again after a restart": bug("decide/shapes.ts", "return amount > 0 ? [{", "return amount < 0 ? [{"),
+  "a rate is full again after a restart": bug(
+    "decide/room/shapes.ts",
+    "return amount > 0 ? [{",
+    "return amount < 0 ? [{",
+  ),
   "cancelling is forgotten when the holder is lost": bug(
-    "decide/rule.ts",
+    "decide/rules/rule.ts",
     'canceller === undefined ? { kind: "expired"',
     'true ? { kind: "expired"',
   ),
   "what was assigned and is cancelled goes back": bug(
-    "decide/rule.ts",
+    "decide/rules/rule.ts",
     'canceller === undefined ? { kind: "released"',
     'true ? { kind: "released"',
     2_000,
@@ -178,7 +182,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     'need === "failed" || need === "succeeded" ||',
   ),
   "dependents of what was skipped wait for ever": bug(
-    "decide/cascade.ts",
+    "decide/rules/cascade.ts",
     'state === "succeeded") return [];',
     'state === "succeeded" || state === "skipped") return [];',
   ),
@@ -204,13 +208,13 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "const handle = undefined as never; void (",
   ),
   "time-outs never come": bug(
-    "decide/timeouts.ts",
+    "decide/rules/timeouts.ts",
     "const { soft, hard } = spec.timeout;",
     "const { soft, hard } = spec.timeout; if (hard > 0) return undefined;",
   ),
   "gates stand open": bug("domain/world.ts", "needs + (spec.gate === undefined ? 0 : 1)", "needs"),
   "a session does more at once than it can": bug(
-    "decide/nodes.ts",
+    "decide/room/nodes.ts",
     "return (this.#seats.get(worker)?.free ?? 0) > 0;",
     "return this.#workers.has(worker);",
   ),
@@ -225,9 +229,9 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "",
   ),
   "two with one key are at work at once": bug(
-    "decide/keys.ts",
+    "decide/queue/keys.ts",
     "return holder?.task === task ? undefined : holder;",
     "return undefined;",
   ),
-  "poison is never parked": bug("decide/rule.ts", "expiries >= EXPIRIES_MAX", "expiries >= 1e9"),
+  "poison is never parked": bug("decide/rules/rule.ts", "expiries >= EXPIRIES_MAX", "expiries >= 1e9"),
 };

@@ -1,5 +1,5 @@
 /** The part of the service that only reads. */
-import { explain, waitsOf } from "../../decide/explain.ts";
+import { explain, waitsOf } from "../../decide/explain/explain.ts";
 import { type Event, isTaskEvent } from "../../domain/event.ts";
 import type { Run, RunNo, RunOutcome } from "../../domain/run.ts";
 import { isHeld } from "../../domain/task.ts";

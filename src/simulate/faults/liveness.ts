@@ -1,5 +1,5 @@
 /** When nothing fails any more, everything ends, and soon: each thing that does not is a sentence. */
-import { eligible } from "../../decide/eligible.ts";
+import { eligible } from "../../decide/explain/eligible.ts";
 import { taskOf } from "../../domain/run.ts";
 import { formatDuration, type Millis, millis, minutes, seconds } from "../../domain/time.ts";
 import { isHeld, isOfSession, nameOf, type SeenTask } from "../history/seen.ts";

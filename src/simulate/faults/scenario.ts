@@ -1,5 +1,5 @@
 /** Everything that a seed decides before the simulation begins. The limits make it smaller, to find the smallest case that fails. */
-import type { Policy } from "../../decide/look-ahead.ts";
+import type { Policy } from "../../decide/order/look-ahead.ts";
 import { type WorkerId, workerId } from "../../domain/ids.ts";
 import { DISPATCH_MODES, type DispatchMode } from "../../domain/pool.ts";
 import type { SessionProfile } from "../../domain/session.ts";

@@ -1,0 +1,47 @@
+/** What tasks ask for and how much of it there is, in flat arrays, as the play of a run needs it. */
+import type { Pot } from "../room/room.ts";
+import type { Shape } from "../room/shapes.ts";
+
+export interface Demands {
+  /** How many kinds of things can run short, workers first, how much of each there is, and what each task asks for, task by task. */
+  readonly kinds: number;
+  readonly free: Float64Array;
+  readonly asks: Float64Array;
+}
+
+/** What there is to work with, and how much of each part of it counts. */
+export interface Supply {
+  readonly workers: number;
+  readonly pots: Iterable<Pot>;
+  readonly amountIn: (pot: Pot) => number;
+}
+
+/** The kind that every task asks one of. */
+const WORKERS = 0;
+
+/** Several machines are taken for a single machine that has everything they have. What a rate gives is left out: it comes back by itself. */
+export function demandsOf(shapes: readonly Shape[], { workers, pots, amountIn }: Supply): Demands {
+  const draws = new Map([...new Set(shapes)].map((shape) => [shape, lastingDraws(shape)]));
+  const kindOf = new Map<string, number>([["workers", WORKERS]]);
+  for (const each of draws.values()) {
+    for (const { pot } of each) if (!kindOf.has(pot.name)) kindOf.set(pot.name, kindOf.size);
+  }
+  const kinds = kindOf.size;
+  const free = new Float64Array(kinds);
+  free[WORKERS] = workers;
+  for (const pot of pots) {
+    const kind = kindOf.get(pot.name);
+    if (kind !== undefined) free[kind] = (free[kind] as number) + amountIn(pot);
+  }
+  const asks = new Float64Array(shapes.length * kinds);
+  for (const [place, shape] of shapes.entries()) {
+    asks[place * kinds + WORKERS] = 1;
+    for (const { pot, amount } of draws.get(shape) ?? []) {
+      asks[place * kinds + (kindOf.get(pot.name) as number)] = amount;
+    }
+  }
+  return { kinds, free, asks };
+}
+
+const lastingDraws = ({ own, spots }: Shape) =>
+  [...own, ...(spots[0]?.draws ?? [])].filter(({ pot }) => pot.refill === undefined);

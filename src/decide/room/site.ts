@@ -1,0 +1,135 @@
+/** What there is to work with, and which task has what of it: the nodes, the resources that plans declare, and every held task. */
+import type { Event } from "../../domain/event.ts";
+import type { WorkerId } from "../../domain/ids.ts";
+import type { Run } from "../../domain/run.ts";
+import type { Priority } from "../../domain/spec.ts";
+import type { Task } from "../../domain/task.ts";
+import type { Instant } from "../../domain/time.ts";
+import { afterEnd, ENOUGH, type Shortness } from "../shortness.ts";
+import { Node, type NodeSpec, type Spot } from "./nodes.ts";
+import { giveBack, type Pot, type Room, take } from "./room.ts";
+import type { Shape } from "./shapes.ts";
+
+/** A held task: where it runs, and what it took. */
+export interface Holding {
+  readonly run: Run;
+  readonly task: Task;
+  readonly shape: Shape;
+  readonly lane: Priority;
+  readonly worker: WorkerId;
+  readonly spot: Spot;
+  readonly since: Instant;
+}
+
+export class Site {
+  readonly nodes: readonly Node[];
+  /** What plans declare for themselves. */
+  readonly shared: Room;
+  /** Whether the machine has room for more. */
+  shortness: Shortness = ENOUGH;
+  /** The node for tasks whose worker no node knows. */
+  readonly #local: Node;
+  readonly #held = new Map<Task, Holding>();
+  /** Where tasks were done, for the tasks that use their results. Kept only when there is more than one node. */
+  readonly #madeOn = new Map<Task, Node>();
+
+  constructor(specs: readonly [NodeSpec, ...NodeSpec[]], shared: Room) {
+    const [first, ...others] = specs;
+    this.shared = shared;
+    this.#local = new Node(first);
+    this.nodes = [this.#local, ...others.map((spec) => new Node(spec))];
+  }
+
+  leave(run: Run): void {
+    if (this.#madeOn.size > 0) for (const task of run.tasks) this.#madeOn.delete(task);
+  }
+
+  /** A held task keeps what it took, even if there is less now than when it was claimed. */
+  occupy({ run, task, shape, lane, worker, since }: Omit<Holding, "spot">): void {
+    const node = this.nodeOf(worker);
+    const spot = spotOn(shape, node) ?? { node, draws: [] };
+    node.occupy(worker, spot.draws, since);
+    take(shape.own, since);
+    this.#held.set(task, { run, task, shape, lane, worker, spot, since });
+  }
+
+  /** Where the worker is. */
+  nodeOf(worker: WorkerId): Node {
+    for (const node of this.nodes) if (node.workers.has(worker)) return node;
+    return this.#local;
+  }
+
+  release(task: Task, isDone: boolean): Holding | undefined {
+    const holding = this.#held.get(task);
+    if (holding === undefined) return undefined;
+    const { shape, worker, spot } = holding;
+    this.#held.delete(task);
+    spot.node.release(worker, spot.draws);
+    giveBack(shape.own);
+    if (isDone && this.nodes.length > 1) this.#madeOn.set(task, spot.node);
+    return holding;
+  }
+
+  holding(task: Task): Holding | undefined {
+    return this.#held.get(task);
+  }
+
+  /** Every held task of every run. */
+  held(): Iterable<Holding> {
+    return this.#held.values();
+  }
+
+  /** How many tasks are held. */
+  get out(): number {
+    return this.#held.size;
+  }
+
+  isIdle(worker: WorkerId): boolean {
+    return this.nodes.some((node) => node.isIdle(worker));
+  }
+
+  get idle(): number {
+    return this.nodes.reduce((sum, node) => sum + node.idle, 0);
+  }
+
+  get workers(): number {
+    return this.nodes.reduce((sum, node) => sum + node.workers.size, 0);
+  }
+
+  /** An attempt has ended, which may say what room the machine has. To be called when it is released. */
+  ended(cause: Event): void {
+    this.shortness = afterEnd(this.shortness, cause, this.out, this.slots);
+  }
+
+  /** How many tasks all workers together do at once. */
+  get slots(): number {
+    return this.nodes.reduce((sum, node) => sum + node.slots.capacity, 0);
+  }
+
+  *pots(): Iterable<Pot> {
+    for (const { room } of this.nodes) yield* room.pots();
+    yield* this.shared.pots();
+  }
+
+  /** The required capabilities that the best node lacks. */
+  missing(requires: readonly string[]): readonly string[] {
+    const missing = this.nodes.map(({ capabilities }) =>
+      requires.filter((capability) => !capabilities.has(capability)),
+    );
+    return missing.reduce((least, each) => (each.length < least.length ? each : least));
+  }
+
+  /** How much of what the task needs was made on the node. */
+  affinity(run: Run, task: Task, node: Node): number {
+    let near = 0;
+    run.graph.eachNeed(task.no, (need) => {
+      if (this.#madeOn.get(run.tasks[need] as Task) === node) near++;
+    });
+    return near;
+  }
+}
+
+function spotOn({ spots }: Shape, node: Node): Spot | undefined {
+  for (const spot of spots) if (spot.node === node) return spot;
+  return undefined;
+}
