@@ -8,7 +8,7 @@ import { workerId } from "../domain/ids.ts";
 import { runNo } from "../domain/run.ts";
 import { millis } from "../domain/time.ts";
 import { World } from "../domain/world.ts";
-import { Outbox } from "../engine/outbox.ts";
+import { Outbox } from "../engine/turn/outbox.ts";
 import { LINES_A_SECOND, sayWhatPasses } from "./serve-lines.ts";
 
 const NO = runNo(1);

@@ -10,7 +10,7 @@ import type { TaskSpec } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
 import { instant, later, millis, seconds } from "../domain/time.ts";
 import { World } from "../domain/world.ts";
-import { Journal } from "../engine/journal.ts";
+import { Journal } from "../engine/turn/pending-batch.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 
 type Options = Partial<Omit<DispatcherOptions, "workers">> & { readonly workers?: number };

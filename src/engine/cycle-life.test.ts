@@ -3,7 +3,7 @@ import { find, openRig } from "../../test/rig/rig.ts";
 import { agentTask, Bell, cycleOf, join, refusal, waiting } from "../../test/rig/sessions.ts";
 import { workerId } from "../domain/ids.ts";
 import { millis, minutes, seconds } from "../domain/time.ts";
-import type { CycleOptions } from "./cycle.ts";
+import type { CycleOptions } from "./wake/wake-scheduler.ts";
 
 async function house(options: CycleOptions = {}) {
   const rig = await openRig();

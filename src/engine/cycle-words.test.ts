@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { find, openRig } from "../../test/rig/rig.ts";
 import { agentTask, Bell, claimed, cycleOf, FAILED, join, report } from "../../test/rig/sessions.ts";
 import { minutes, seconds } from "../domain/time.ts";
-import type { CycleOptions } from "./cycle.ts";
+import type { CycleOptions } from "./wake/wake-scheduler.ts";
 
 async function house(options: CycleOptions = {}) {
   const rig = await openRig();

@@ -12,12 +12,12 @@ import type { TaskSpec } from "../domain/spec.ts";
 import { isHeld } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
-import { refuseOverload } from "./admission.ts";
-import { Cycle, type CycleDeps } from "./cycle.ts";
-import { type CycleView, cycleTurn } from "./cycle-turn.ts";
+import { Reception } from "./engine-api.ts";
 import type { EngineDeps } from "./options.ts";
 import { assemble, type Parts } from "./parts.ts";
-import { Reception } from "./reception.ts";
+import { Cycle, type CycleDeps } from "./wake/wake-scheduler.ts";
+import { type CycleView, cycleTurn } from "./wake/wake-turn.ts";
+import { refuseOverload } from "./work/admission.ts";
 
 export class Engine {
   readonly #deps: EngineDeps;

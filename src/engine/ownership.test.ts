@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { openRig, type Rig } from "../../test/rig/rig.ts";
 import { agentTask, BEAT, claim, claimed, DONE, join, profile, proofOf, refusal } from "../../test/rig/sessions.ts";
 import { millis, minutes, seconds } from "../domain/time.ts";
-import type { Reception } from "./reception.ts";
+import type { Reception } from "./engine-api.ts";
 
 const as = (rig: Rig, token: string): Reception =>
   rig.engine.reception.as({ by: token, authority: { isAdmin: false, token } });

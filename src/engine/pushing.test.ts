@@ -16,7 +16,7 @@ import {
 import { runId, taskId, workerId } from "../domain/ids.ts";
 import type { Held } from "../domain/task.ts";
 import { minutes, seconds } from "../domain/time.ts";
-import type { Granted } from "./desk.ts";
+import type { Granted } from "./sessions/claim-service.ts";
 
 const assignment = (rig: Rig, session: string, wait = 0): Promise<Granted | undefined> =>
   rig.promised(rig.engine.reception.assignment({ session, wait: seconds(wait) }));

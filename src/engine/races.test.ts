@@ -20,7 +20,7 @@ import { millis, seconds } from "../domain/time.ts";
 import { openMemoryStore } from "../store/memory/store.ts";
 import { replayAll } from "../store/replay.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
-import type { Word } from "./session-reports.ts";
+import type { Word } from "./sessions/session-reports.ts";
 
 /** Claims and completes until nothing comes any more; some sessions ask at once, others wait. */
 async function works(rig: Rig, session: string, at: number, done: string[]): Promise<void> {

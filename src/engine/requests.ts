@@ -4,10 +4,10 @@ import { findTask, type Run } from "../domain/run.ts";
 import { type Asked, cancellerOf, isHeld, isTerminal, type Task } from "../domain/task.ts";
 import type { World } from "../domain/world.ts";
 import type { PendingRequest, Store } from "../store/store.ts";
-import type { Stopper } from "./stopper.ts";
-import type { Turn } from "./turn.ts";
-import type { TurnRules } from "./turn-rules.ts";
-import type { Turns } from "./turns.ts";
+import type { Turn } from "./turn/turn.ts";
+import type { TurnRules } from "./turn/turn-rules.ts";
+import type { Turns } from "./turn/turns.ts";
+import type { Stopper } from "./work/stopper.ts";
 
 export interface RequestsDeps {
   readonly store: Pick<Store, "requests">;

@@ -16,7 +16,7 @@ import { runId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import { millis, minutes, seconds } from "../domain/time.ts";
-import type { Cycle, CycleOptions } from "./cycle.ts";
+import type { Cycle, CycleOptions } from "./wake/wake-scheduler.ts";
 
 const AGE = 120_000;
 const INTERVAL = 15_000;

@@ -8,7 +8,7 @@ import type { TaskSpec } from "../../src/domain/spec.ts";
 import { isHeld, type Task } from "../../src/domain/task.ts";
 import { instant, later, millis, seconds } from "../../src/domain/time.ts";
 import { World } from "../../src/domain/world.ts";
-import { Journal } from "../../src/engine/journal.ts";
+import { Journal } from "../../src/engine/turn/pending-batch.ts";
 import { manifest, success } from "./builders.ts";
 import { START } from "./clock.ts";
 

@@ -6,7 +6,7 @@ import type { TaskSpec } from "../../src/domain/spec.ts";
 import { instant, later, millis, minutes, seconds } from "../../src/domain/time.ts";
 import type { Usage } from "../../src/domain/usage.ts";
 import { World } from "../../src/domain/world.ts";
-import { Journal } from "../../src/engine/journal.ts";
+import { Journal } from "../../src/engine/turn/pending-batch.ts";
 import type { Batch } from "../../src/store/store.ts";
 import { identity, manifest, no, success, task } from "./builders.ts";
 import { START } from "./clock.ts";

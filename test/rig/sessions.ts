@@ -5,11 +5,11 @@ import type { Run } from "../../src/domain/run.ts";
 import { SESSION_TTL, type Session, type SessionProfile } from "../../src/domain/session.ts";
 import type { TaskSpec } from "../../src/domain/spec.ts";
 import { millis } from "../../src/domain/time.ts";
-import type { Cycle, CycleOptions } from "../../src/engine/cycle.ts";
-import type { Pending, Waker, WakeTarget } from "../../src/engine/cycle-port.ts";
-import type { Granted } from "../../src/engine/desk.ts";
-import type { Wanted } from "../../src/engine/reception.ts";
-import type { Heard, Word } from "../../src/engine/session-reports.ts";
+import type { Wanted } from "../../src/engine/engine-api.ts";
+import type { Granted } from "../../src/engine/sessions/claim-service.ts";
+import type { Heard, Word } from "../../src/engine/sessions/session-reports.ts";
+import type { Pending, Waker, WakeTarget } from "../../src/engine/wake/wake-port.ts";
+import type { Cycle, CycleOptions } from "../../src/engine/wake/wake-scheduler.ts";
 import { success, task } from "./builders.ts";
 import type { Rig } from "./rig.ts";
 

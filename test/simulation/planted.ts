@@ -29,33 +29,33 @@ const bug = (file: string, find: string, put: string, seeds: number = SEEDS): Pl
 
 export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "a session reports under an old fence": bug(
-    "engine/leases.ts",
+    "engine/work/leases.ts",
     "return isWorking(status) && status.lease.fence === fence && !isExpired(",
     "return isWorking(status) && !isExpired(",
   ),
   "a session settles as a local worker does, whatever its fence": bug(
-    "engine/session-reports.ts",
+    "engine/sessions/session-reports.ts",
     "if (!leases.isLive(task, fence, turn.now)) return",
     'if (word.kind !== "complete" && !leases.isLive(task, fence, turn.now)) return',
   ),
   "a lease is renewed after it ran out": bug(
-    "engine/leases.ts",
+    "engine/work/leases.ts",
     "status.lease.fence === fence && !isExpired(status.lease, now)",
     "status.lease.fence === fence",
     2_000,
   ),
   "answers are given before the commit": bug(
-    "engine/recorder.ts",
+    "engine/turn/recorder.ts",
     "const result = await next.committed;",
     "await next.tell(); const result = await next.committed;",
   ),
   "processes are started before the commit": bug(
-    "engine/turn-rules.ts",
+    "engine/turn/turn-rules.ts",
     "turn.after(() => live.start());",
     "live.start();",
   ),
   "an end that was not reported yet is lost": bug(
-    "engine/local-workers.ts",
+    "engine/work/local-workers.ts",
     "take((turn) => this.#hear(turn, live, report))",
     "{ if (live.hasEnded) this.#live.delete(live.task); take((turn) => this.#hear(turn, live, report)); }",
   ),
@@ -71,17 +71,17 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "millis(0)",
   ),
   "a lease goes by the wall clock": bug(
-    "engine/desk.ts",
+    "engine/sessions/claim-service.ts",
     "later(turn.now, session.profile.ttl), order)",
     "later(Date.now() as never, session.profile.ttl), order)",
   ),
   "a claim said twice is granted twice": bug(
-    "engine/desk.ts",
+    "engine/sessions/claim-service.ts",
     "const again = this.#again(session, order);",
     "const again = undefined;",
   ),
   "what a claim led to is forgotten at a restart": bug(
-    "engine/reception.ts",
+    "engine/engine-api.ts",
     "const recalled = key === undefined ? undefined :",
     "const recalled = true ? undefined :",
     2_000,
@@ -187,12 +187,12 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     'state === "succeeded" || state === "skipped") return [];',
   ),
   "tokens are not looked at": bug(
-    "engine/session-reports.ts",
+    "engine/sessions/session-reports.ts",
     "if (this.#deps.tokens.isGenuine(",
     'if (token !== "" || this.#deps.tokens.isGenuine(',
   ),
   "the sweep takes what runs here for lost": bug(
-    "engine/lookout.ts",
+    "engine/work/deadline-watcher.ts",
     "if (this.#deps.workers.has(task)) continue;",
     "",
     2_000,
@@ -203,7 +203,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "for (const run of unfinished) await this.engine.resume(run.no);",
   ),
   "what lives on is not taken over": bug(
-    "engine/local-workers.ts",
+    "engine/work/local-workers.ts",
     "const handle = await this.#deps.executor.adopt(",
     "const handle = undefined as never; void (",
   ),
@@ -219,12 +219,12 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     "return this.#workers.has(worker);",
   ),
   "what is done with a key is done again": bug(
-    "engine/keys.ts",
+    "engine/sessions/keys.ts",
     "for (const key of this.#due) {",
     "for (const key of [] as string[]) {",
   ),
   "what is done with a key is forgotten at a restart": bug(
-    "engine/keys.ts",
+    "engine/sessions/keys.ts",
     "for (const done of await this.#deps.store.doneWith(keys)) this.#learn(done);",
     "",
   ),

@@ -5,8 +5,8 @@
 import { spawn } from "node:child_process";
 
 import { hours, later, millis } from "../../domain/time.ts";
-import type { Cycle } from "../../engine/cycle.ts";
-import { type CycleResult as EngineCycleResult, isCause, type Pending } from "../../engine/cycle-port.ts";
+import { type CycleResult as EngineCycleResult, isCause, type Pending } from "../../engine/wake/wake-port.ts";
+import type { Cycle } from "../../engine/wake/wake-scheduler.ts";
 import { KEYS_KEPT } from "../../store/store.ts";
 import type { CycleResult } from "../../wire/answers.ts";
 import { socketPath } from "../../wire/place.ts";

@@ -5,7 +5,7 @@ import type { PauseScope } from "../../domain/pause.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
 import { LOCAL_POOL } from "../../domain/spec.ts";
 import type { Asked, Task } from "../../domain/task.ts";
-import type { Visitor } from "../../engine/reception.ts";
+import type { Visitor } from "../../engine/engine-api.ts";
 import type { RunRow } from "../../store/rows.ts";
 import type { Caller } from "../../wire/service.ts";
 import { findRun, loadRun, mustFindTask } from "../reader.ts";

@@ -3,8 +3,8 @@ import { directoryOf } from "../../domain/run.ts";
 import type { Work } from "../../domain/spec.ts";
 import { type Held, isWorking } from "../../domain/task.ts";
 import { type Instant, later } from "../../domain/time.ts";
-import type { Granted } from "../../engine/desk.ts";
-import type { Heard } from "../../engine/session-reports.ts";
+import type { Granted } from "../../engine/sessions/claim-service.ts";
+import type { Heard } from "../../engine/sessions/session-reports.ts";
 import { invariant } from "../../std/invariant.ts";
 import type { Grant, LeaseReply, Settled } from "../../wire/answers.ts";
 

@@ -1,7 +1,7 @@
 /** The parts of the wake scheduler that a program may replace by its own, and how the cycle sees them. */
 import { poolOf } from "../../domain/spec.ts";
-import type { CycleDeps } from "../../engine/cycle.ts";
-import type { Escalation, Pending, WakeTarget as Target } from "../../engine/cycle-port.ts";
+import type { Escalation, Pending, WakeTarget as Target } from "../../engine/wake/wake-port.ts";
+import type { CycleDeps } from "../../engine/wake/wake-scheduler.ts";
 import { isoOf } from "./reply.ts";
 
 /** A task that waits for a session. */

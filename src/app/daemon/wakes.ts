@@ -2,7 +2,7 @@
 import type { Session } from "../../domain/session.ts";
 import { type Instant, later, type Millis, seconds } from "../../domain/time.ts";
 import type { Clock, Timer } from "../../effects/clock.ts";
-import type { Waker, WakeTarget } from "../../engine/cycle-port.ts";
+import type { Waker, WakeTarget } from "../../engine/wake/wake-port.ts";
 import type { Wake } from "../../wire/answers.ts";
 import { isoOf } from "./reply.ts";
 import type { WakeMany } from "./wake-parts.ts";

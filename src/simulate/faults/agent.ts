@@ -2,7 +2,7 @@
 import { UserError } from "../../domain/errors.ts";
 import type { DispatchMode } from "../../domain/pool.ts";
 import { later, type Millis, millis, seconds } from "../../domain/time.ts";
-import type { Word } from "../../engine/session-reports.ts";
+import type { Word } from "../../engine/sessions/session-reports.ts";
 import type { VirtualClock } from "../clock.ts";
 import type { Chance } from "./chance.ts";
 import { type FateOf, stoppedWith } from "./fate.ts";

@@ -2,9 +2,9 @@
 import type { Run } from "../../domain/run.ts";
 import { type Instant, instant, seconds } from "../../domain/time.ts";
 import type { Secrets } from "../../effects/random.ts";
-import type { Cycle } from "../../engine/cycle.ts";
-import { isCause, type Pending, type WakeTarget } from "../../engine/cycle-port.ts";
 import { Engine } from "../../engine/engine.ts";
+import { isCause, type Pending, type WakeTarget } from "../../engine/wake/wake-port.ts";
+import type { Cycle } from "../../engine/wake/wake-scheduler.ts";
 import type { Owner, Store } from "../../store/store.ts";
 import type { VirtualClock } from "../clock.ts";
 import type { Chance } from "./chance.ts";

@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import type { TaskNews } from "../../domain/event.ts";
+import type { Engine } from "../engine.ts";
+import type { Desk, Granted } from "../sessions/claim-service.ts";
+import type { Leases } from "../work/leases.ts";
+import type { CycleNews, CycleTurn, Pending } from "./wake-port.ts";
+import type { Cycle, CycleDeps } from "./wake-scheduler.ts";
+
+describe("the scheduler of pools that pull cannot claim", () => {
+  test("nothing it may write down is a claim, or ends or renews one", () => {
+    expectTypeOf<CycleNews["kind"]>().toEqualTypeOf<
+      "offered" | "offer_ended" | "starving" | "spawn_asked" | "starved" | "parked"
+    >();
+    expectTypeOf<Extract<TaskNews, { readonly kind: "claimed" }>>().not.toExtend<CycleNews>();
+    expectTypeOf<Parameters<CycleTurn["write"]>[1]>().toEqualTypeOf<CycleNews>();
+  });
+
+  test("neither its turn nor anything it is given has a way to", () => {
+    type Verbs = keyof CycleTurn;
+    expectTypeOf<Extract<Verbs, "claim" | "grant" | "assign" | "nextFor" | "exactFor" | "journal">>().toBeNever();
+    expectTypeOf<Extract<keyof CycleDeps, "desk" | "leases" | "engine" | "floor">>().toBeNever();
+    expectTypeOf<ReturnType<CycleTurn["choose"]>>().toEqualTypeOf<Pending | undefined>();
+    // The type that a claim gives is not among the types that any of its verbs give.
+    type Gives = { [Verb in Verbs]: CycleTurn[Verb] extends (...args: never[]) => infer Given ? Given : never }[Verbs];
+    expectTypeOf<Extract<Gives, Granted | Desk | Leases | Engine>>().toBeNever();
+    expectTypeOf<Extract<keyof Cycle, "claim" | "assign">>().toBeNever();
+  });
+
+  const source = resolve(import.meta.dirname, "..");
+  test.each([
+    "engine/wake/wake-scheduler.ts",
+    "engine/wake/wake-port.ts",
+    "engine/wake/wake-plan.ts",
+    "engine/wake/cooldowns.ts",
+    "engine/escalations.ts",
+    "decide/rules/ladder.ts",
+  ])("%s imports nothing that can, not even by way of others, and not even its types", (file) => {
+    const reached = reachedFrom(join(source, file)).map((path) => relative(source, path));
+    expect(reached).toContain("domain/task.ts");
+    const claims = ["desk", "leases", "reception", "floor", "engine", "settle", "journal", "cycle-turn"];
+    const found = reached.filter((path) => claims.some((name) => path === `engine/${name}.ts`));
+    expect([...found, ...reached.filter((path) => path === "decide/dispatcher.ts")]).toEqual([]);
+  });
+
+  test("which is checked as it should be: code that does claim is found", () => {
+    const reached = reachedFrom(join(source, "engine/engine.ts")).map((path) => relative(source, path));
+    expect(reached).toEqual(
+      expect.arrayContaining(["engine/sessions/claim-service.ts", "engine/work/leases.ts", "engine/engine-api.ts"]),
+    );
+  });
+});
+
+/** Every file that this one imports, directly or not. */
+function reachedFrom(file: string, seen = new Set<string>()): readonly string[] {
+  if (seen.has(file)) return [];
+  seen.add(file);
+  for (const [, path] of readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)) {
+    reachedFrom(resolve(dirname(file), path as string), seen);
+  }
+  return [...seen];
+}
