@@ -2,8 +2,8 @@
 
 import { waitsOf } from "../src/decide/explain/explain.ts";
 import { forecast } from "../src/domain/estimate.ts";
-import { frame, liveModel } from "../src/views/live.ts";
-import { displayWidth } from "../src/views/text.ts";
+import { frame, liveModel } from "../src/views/status/live.ts";
+import { displayWidth } from "../src/views/text/text.ts";
 import { releaseDispatcher, releaseStory } from "../test/rig/release.ts";
 
 const COLUMNS = 84;

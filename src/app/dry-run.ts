@@ -8,7 +8,7 @@ import { isTerminal } from "../domain/task.ts";
 import { topologicalOrder } from "../plan/order.ts";
 import type { Plan } from "../plan/plan.ts";
 import { simulate } from "../simulate/simulate.ts";
-import type { DryRun } from "../views/dry-run.ts";
+import type { DryRun } from "../views/report/dry-run.ts";
 import type { Config } from "./config.ts";
 import { lastingOf } from "./durations.ts";
 import type { LoadedPlan } from "./plan-file.ts";

@@ -10,7 +10,7 @@ import { lowerBound } from "../simulate/bound.ts";
 import { criticalPath } from "../simulate/critical-path.ts";
 import { type Simulated, type SiteSpec, simulate, workersAt } from "../simulate/simulate.ts";
 import { resourceUse, workerUse } from "../simulate/use.ts";
-import type { SimulationReport, VariantReport } from "../views/simulation.ts";
+import type { SimulationReport, VariantReport } from "../views/simulation/simulation.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { type Durations, type Lasting, lastingOf, readDurations } from "./durations.ts";
 import { loadPlan } from "./plan-file.ts";

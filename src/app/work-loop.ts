@@ -2,7 +2,7 @@
 import { UserError } from "../domain/errors.ts";
 import { type Millis, millis, minutes } from "../domain/time.ts";
 import { type Clock, systemClock } from "../effects/clock.ts";
-import { previousText } from "../views/grant.ts";
+import { previousText } from "../views/claim/grant.ts";
 import type { Grant, LeaseReply, SessionReply, Settled } from "../wire/answers.ts";
 import type { Client } from "../wire/client.ts";
 import type { JoinRequest, LeaseRequest } from "../wire/messages.ts";

@@ -1,7 +1,7 @@
 /** The common part of `cancel`, `approve` and `requeue`: sends the request, and says what came of it. */
 
 import { type Answer, ask, type Wish } from "../app/requests.ts";
-import { neutralize } from "../views/text.ts";
+import { neutralize } from "../views/text/text.ts";
 import type { Printed } from "../wire/replies/output.ts";
 import type { Run } from "./command.ts";
 import { rootMeant } from "./printed.ts";

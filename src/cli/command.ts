@@ -1,6 +1,6 @@
 /** The description of a command, for parsing, help, completion and the reference page alike. */
 import type { Millis } from "../domain/time.ts";
-import type { CommandWriter } from "../views/next.ts";
+import type { CommandWriter } from "../views/why/next.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ArgumentSpec {

@@ -9,7 +9,7 @@ import {
 } from "../app/config.ts";
 import { formatBytes } from "../domain/size.ts";
 import { formatDuration, type Millis, parseDuration } from "../domain/time.ts";
-import { type Line, paintAll, quiet, strong, table } from "../views/line.ts";
+import { type Line, paintAll, quiet, strong, table } from "../views/text/line.ts";
 import type { Run } from "./command.ts";
 import { themeOf } from "./theme.ts";
 

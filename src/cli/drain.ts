@@ -2,7 +2,7 @@
 
 import { UserError } from "../domain/errors.ts";
 import { formatDuration, millis } from "../domain/time.ts";
-import { remainingText } from "../views/workers.ts";
+import { remainingText } from "../views/status/workers.ts";
 import { WAIT_MAX } from "../wire/messages.ts";
 import type { Run } from "./command.ts";
 import { callDaemon, given, reachOf } from "./daemon.ts";

@@ -4,7 +4,7 @@ import { changes } from "../app/watch.ts";
 import { type Event, isSystemEvent } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { RunNo, Run as RunState } from "../domain/run.ts";
-import { eventJson, eventLine } from "../views/events.ts";
+import { eventJson, eventLine } from "../views/events/events.ts";
 import type { Run } from "./command.ts";
 import { pollInterval } from "./poll.ts";
 import { themeOf } from "./theme.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { paintAll } from "../views/line.ts";
+import { paintAll } from "../views/text/line.ts";
 import { type Diagnostic, diagnosticLines } from "./excerpt.ts";
 
 const problem = (line: number, column: number, rest: Partial<Diagnostic> = {}): Diagnostic => ({

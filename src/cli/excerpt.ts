@@ -1,6 +1,6 @@
 /** Diagnostics as a compiler shows them: the place, what is wrong, the line with a mark under it, and what to do. */
-import { type Line, quiet, strong, toned } from "../views/line.ts";
-import { displayWidth, neutralize, truncate } from "../views/text.ts";
+import { type Line, quiet, strong, toned } from "../views/text/line.ts";
+import { displayWidth, neutralize, truncate } from "../views/text/text.ts";
 
 export interface Diagnostic {
   readonly code: string;

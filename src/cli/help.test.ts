@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { displayWidth } from "../views/text.ts";
+import { displayWidth } from "../views/text/text.ts";
 import { COMMANDS } from "./commands.ts";
 import { helpOn } from "./help.ts";
 

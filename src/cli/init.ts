@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { stateOfPlan } from "../app/state.ts";
 import { UserError } from "../domain/errors.ts";
-import { neutralize } from "../views/text.ts";
+import { neutralize } from "../views/text/text.ts";
 import type { Run } from "./command.ts";
 
 export const run: Run = async (input, { cwd, env, terminal, commandsTo }) => {

@@ -1,7 +1,7 @@
 /** Parts of a log file, read in pieces of a fixed size, so that a log of any length takes no more memory than a short one. */
 import type { FileHandle } from "node:fs/promises";
 import { StringDecoder } from "node:string_decoder";
-import { lastShown } from "../views/text.ts";
+import { lastShown } from "../views/text/text.ts";
 
 const PIECE = 64 * 1024;
 const NEWLINE = 0x0a;

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { UserError } from "../domain/errors.ts";
-import { neutralize } from "../views/text.ts";
+import { neutralize } from "../views/text/text.ts";
 import type { Context, Input } from "./command.ts";
 
 const FORMS = ["json", "svg", "html"] as const;

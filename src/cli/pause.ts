@@ -1,5 +1,5 @@
 /** `rota pause`: nothing new is started in this scope until `rota resume`; running tasks go on. */
-import { pausedWhat } from "../views/workers.ts";
+import { pausedWhat } from "../views/status/workers.ts";
 import type { Run } from "./command.ts";
 import { askOrWrite } from "./hold.ts";
 import { say, sentence } from "./say.ts";

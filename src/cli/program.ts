@@ -51,7 +51,7 @@ async function obey(line: CommandLine, commands: readonly CommandSpec[], context
 async function report(error: unknown, context: Context, line: CommandLine | undefined): Promise<number> {
   const { terminal, env } = context;
   // Messages quote plans, paths and arguments, which may contain anything.
-  const { neutralizeLines: printable } = await import("../views/text.ts");
+  const { neutralizeLines: printable } = await import("../views/text/text.ts");
   if (error instanceof UserError) {
     const message = printable(error.message);
     terminal.err(

@@ -4,7 +4,7 @@ import { type Pruned, prunable, prune } from "../app/prune.ts";
 import { openReader } from "../app/reader.ts";
 import { existingState } from "../app/state.ts";
 import { hours } from "../domain/time.ts";
-import { plural } from "../views/moment.ts";
+import { plural } from "../views/text/moment.ts";
 import type { Run } from "./command.ts";
 import { say } from "./say.ts";
 

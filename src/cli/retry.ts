@@ -4,7 +4,7 @@ import { findRun, loadRun, mustFindTask, openReader } from "../app/reader.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { RunId } from "../domain/ids.ts";
 import type { Run as RunState } from "../domain/run.ts";
-import { plural } from "../views/moment.ts";
+import { plural } from "../views/text/moment.ts";
 import type { Submitted } from "../wire/answers.ts";
 import type { Context, Input, Run } from "./command.ts";
 import { callDaemon } from "./daemon.ts";

@@ -2,10 +2,10 @@
 import { blockersOf } from "../app/explain-run.ts";
 import { logTail } from "../app/log-tail.ts";
 import type { TaskId } from "../domain/ids.ts";
-import type { Course } from "../views/course.ts";
-import { plainLine } from "../views/live.ts";
-import { reportOf, summaryJson } from "../views/report.ts";
-import { reportText } from "../views/report-text.ts";
+import { reportOf, summaryJson } from "../views/report/report.ts";
+import { reportText } from "../views/report/report-text.ts";
+import { plainLine } from "../views/status/live.ts";
+import type { Course } from "../views/timeline/run-progress.ts";
 import { openLiveView } from "./run-screen.ts";
 import type { Display, GoOn } from "./run-work.ts";
 import { themeOf } from "./theme.ts";

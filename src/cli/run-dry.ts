@@ -3,7 +3,7 @@ import type { Config } from "../app/config.ts";
 import { dryRun } from "../app/dry-run.ts";
 import type { LoadedPlan } from "../app/plan-file.ts";
 import type { StateDir } from "../app/state.ts";
-import { dryRunJson, dryRunText } from "../views/dry-run.ts";
+import { dryRunJson, dryRunText } from "../views/report/dry-run.ts";
 import type { Context, Input } from "./command.ts";
 import { say } from "./say.ts";
 import { themeOf } from "./theme.ts";

@@ -2,8 +2,8 @@
 import type { Scheduler } from "../app/scheduler.ts";
 import type { StateDir } from "../app/state.ts";
 import type { Run, RunNo } from "../domain/run.ts";
-import { plural } from "../views/moment.ts";
-import { neutralize } from "../views/text.ts";
+import { plural } from "../views/text/moment.ts";
+import { neutralize } from "../views/text/text.ts";
 import type { Context } from "./command.ts";
 
 /** Begins a run, and reports what was ended for it. */

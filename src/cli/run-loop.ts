@@ -2,8 +2,8 @@
 import type { Scheduler } from "../app/scheduler.ts";
 import type { Run } from "../domain/run.ts";
 import { millis } from "../domain/time.ts";
-import { Course } from "../views/course.ts";
-import { plural } from "../views/moment.ts";
+import { plural } from "../views/text/moment.ts";
+import { Course } from "../views/timeline/run-progress.ts";
 import { openDisplay, showReport } from "./run-display.ts";
 import { openDoor } from "./run-door.ts";
 import type { Questions } from "./run-questions.ts";

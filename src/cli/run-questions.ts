@@ -5,7 +5,7 @@ import { userName } from "../app/user.ts";
 import { awaitsApproval } from "../domain/needs.ts";
 import type { Task } from "../domain/task.ts";
 import { type Instant, later, millis } from "../domain/time.ts";
-import { gateQuestion } from "../views/question.ts";
+import { gateQuestion } from "../views/why/question.ts";
 import type { Display, GoOn } from "./run-work.ts";
 
 export interface Questions {

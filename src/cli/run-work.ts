@@ -5,7 +5,7 @@ import type { StateDir } from "../app/state.ts";
 import type { Opened } from "../app/submit.ts";
 import type { Event } from "../domain/event.ts";
 import type { Instant } from "../domain/time.ts";
-import type { Line } from "../views/line.ts";
+import type { Line } from "../views/text/line.ts";
 import type { Context } from "./command.ts";
 
 export interface GoOn {

@@ -1,6 +1,6 @@
 /** How a command prints its result: one line of JSON for programs, in the command's known shape, and lines for people. */
 
-import { neutralize } from "../views/text.ts";
+import { neutralize } from "../views/text/text.ts";
 import type { OutputName, Printed } from "../wire/replies/output.ts";
 import type { Context, Input } from "./command.ts";
 

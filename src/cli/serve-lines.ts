@@ -4,9 +4,9 @@ import type { Event } from "../domain/event.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import { type Instant, later, seconds } from "../domain/time.ts";
 import { newRun } from "../domain/world.ts";
-import { paint, quiet } from "../views/line.ts";
-import { plural } from "../views/moment.ts";
-import { passingLine } from "../views/passing.ts";
+import { passingLine } from "../views/status/passing.ts";
+import { paint, quiet } from "../views/text/line.ts";
+import { plural } from "../views/text/moment.ts";
 import type { Context } from "./command.ts";
 import { themeOf } from "./theme.ts";
 

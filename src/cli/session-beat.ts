@@ -1,7 +1,7 @@
 /** `rota session beat`: a sign of life, and the state of the session. Shows what the session holds. */
 import { currentTime } from "../app/now.ts";
 import type { ReportedState } from "../domain/session.ts";
-import { sessionText } from "../views/session.ts";
+import { sessionText } from "../views/status/session.ts";
 import type { Run } from "./command.ts";
 import { callDaemon, given } from "./daemon.ts";
 import { say } from "./say.ts";

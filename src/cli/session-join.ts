@@ -1,7 +1,7 @@
 /** `rota session join`: joins as a session, and prints its id. */
 import { dropStale } from "../app/kept-leases.ts";
 import { formatDuration, millis } from "../domain/time.ts";
-import { neutralize } from "../views/text.ts";
+import { neutralize } from "../views/text/text.ts";
 import type { Run } from "./command.ts";
 import { callDaemon, given } from "./daemon.ts";
 import { say } from "./say.ts";

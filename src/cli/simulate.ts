@@ -1,7 +1,7 @@
 /** `rota simulate PLAN`: how long a plan would take, and what decides that. No task is run. */
 import { resolve } from "node:path";
 import { simulatePlan } from "../app/simulate.ts";
-import type { SimulationReport } from "../views/simulation.ts";
+import type { SimulationReport } from "../views/simulation/simulation.ts";
 import type { Context, Run } from "./command.ts";
 import { deliver, type Form, formOf } from "./output.ts";
 import { themeOf } from "./theme.ts";
@@ -29,20 +29,20 @@ export const run: Run = async (input, context) => {
 async function draw(report: SimulationReport, form: Form, context: Context): Promise<string> {
   switch (form) {
     case "json": {
-      const { simulationJson } = await import("../views/simulation.ts");
+      const { simulationJson } = await import("../views/simulation/simulation.ts");
       return `${JSON.stringify(simulationJson(report))}\n`;
     }
     case "svg": {
-      const { timelineOfSimulation } = await import("../views/simulation.ts");
-      const { timelineSvg } = await import("../views/timeline-svg.ts");
+      const { timelineOfSimulation } = await import("../views/simulation/simulation.ts");
+      const { timelineSvg } = await import("../views/timeline/timeline-svg.ts");
       return `${timelineSvg(timelineOfSimulation(report))}\n`;
     }
     case "html": {
-      const { simulationHtml } = await import("../views/simulation-html.ts");
+      const { simulationHtml } = await import("../views/simulation/simulation-html.ts");
       return simulationHtml(report);
     }
     case "text": {
-      const { simulationText } = await import("../views/simulation-text.ts");
+      const { simulationText } = await import("../views/simulation/simulation-text.ts");
       const lines = simulationText(report, { columns: context.terminal.columns }, themeOf(context));
       return lines.map((line) => `${line}\n`).join("");
     }

@@ -4,8 +4,8 @@ import { resolve } from "node:path";
 import type { SoakReport } from "../app/soak/soak.ts";
 import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";
-import { paintAll } from "../views/line.ts";
-import { isWhole, soakJson, soakText } from "../views/soak.ts";
+import { isWhole, soakJson, soakText } from "../views/simulation/soak.ts";
+import { paintAll } from "../views/text/line.ts";
 import type { Context, Input, Run } from "./command.ts";
 import { themeOf } from "./theme.ts";
 

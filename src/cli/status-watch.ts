@@ -3,7 +3,7 @@ import type { Reader } from "../app/reader.ts";
 import { changes } from "../app/watch.ts";
 import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";
-import { plural } from "../views/moment.ts";
+import { plural } from "../views/text/moment.ts";
 import type { Context } from "./command.ts";
 import { pollInterval } from "./poll.ts";
 import { openScreen } from "./screen.ts";

@@ -2,8 +2,8 @@
 import type { Waits } from "../app/explain-run.ts";
 import { findRun, isNewest, isQuiet, keptWishes, loadRun, openReader, type Reader } from "../app/reader.ts";
 import type { Run as RunState } from "../domain/run.ts";
-import { type StatusView, statusJson, statusOf } from "../views/status.ts";
-import { statusText } from "../views/status-text.ts";
+import { type StatusView, statusJson, statusOf } from "../views/status/status.ts";
+import { statusText } from "../views/status/status-text.ts";
 import type { Context, Input, Run } from "./command.ts";
 import { reachOf } from "./daemon.ts";
 import { themeOf } from "./theme.ts";
@@ -30,7 +30,7 @@ export const run: Run = async (input, context) => {
 type Row = Awaited<ReturnType<typeof findRun>>;
 
 async function allRuns(reader: Reader, input: Input, context: Context, notice: object): Promise<string> {
-  const { runsJson, runsText } = await import("../views/runs.ts");
+  const { runsJson, runsText } = await import("../views/status/runs.ts");
   const owned = (await reader.scheduler()) !== undefined;
   const all = { runs: await reader.store.runs(), owned, now: reader.now() };
   if (input.flag("json")) return `${JSON.stringify({ ...runsJson(all), ...notice })}\n`;

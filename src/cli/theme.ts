@@ -1,5 +1,5 @@
 /** What views need to know about the terminal. */
-import type { Theme } from "../views/line.ts";
+import type { Theme } from "../views/text/line.ts";
 import type { Context } from "./command.ts";
 
 /** Only a named locale counts as not UTF-8: containers often have no locale at all and show everything. */

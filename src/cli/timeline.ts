@@ -1,6 +1,6 @@
 /** `rota timeline [RUN]`: what ran when, as text, JSON or a picture. */
 import { findRun, loadRun, openReader } from "../app/reader.ts";
-import { type Timeline, timelineOf } from "../views/timeline.ts";
+import { type Timeline, timelineOf } from "../views/timeline/timeline.ts";
 import type { Context, Run } from "./command.ts";
 import { deliver, type Form, formOf } from "./output.ts";
 import { themeOf } from "./theme.ts";
@@ -23,19 +23,19 @@ export const run: Run = async (input, context) => {
 async function draw(timeline: Timeline, form: Form, context: Context, notice: object): Promise<string> {
   switch (form) {
     case "json": {
-      const { timelineJson } = await import("../views/timeline.ts");
+      const { timelineJson } = await import("../views/timeline/timeline.ts");
       return `${JSON.stringify({ ...timelineJson(timeline), ...notice })}\n`;
     }
     case "svg": {
-      const { timelineSvg } = await import("../views/timeline-svg.ts");
+      const { timelineSvg } = await import("../views/timeline/timeline-svg.ts");
       return timelineSvg(timeline);
     }
     case "html": {
-      const { timelineHtml } = await import("../views/timeline-html.ts");
+      const { timelineHtml } = await import("../views/timeline/timeline-html.ts");
       return timelineHtml(timeline);
     }
     case "text": {
-      const { timelineText } = await import("../views/timeline-text.ts");
+      const { timelineText } = await import("../views/timeline/timeline-text.ts");
       const lines = timelineText(timeline, { columns: context.terminal.columns }, themeOf(context));
       return lines.map((line) => `${line}\n`).join("");
     }

@@ -1,6 +1,6 @@
 /** `rota token list`: the tokens that were issued, without their secrets. */
 import { currentTime } from "../app/now.ts";
-import { tokensText } from "../views/tokens.ts";
+import { tokensText } from "../views/claim/tokens.ts";
 import type { Run } from "./command.ts";
 import { callDaemon } from "./daemon.ts";
 import { say } from "./say.ts";

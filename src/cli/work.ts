@@ -5,7 +5,7 @@ import { freshKey } from "../app/fresh-key.ts";
 import { dropLease, dropSession, keepLease } from "../app/kept-leases.ts";
 import { work } from "../app/work-loop.ts";
 import { minutes, seconds } from "../domain/time.ts";
-import { neutralize, neutralizeLines } from "../views/text.ts";
+import { neutralize, neutralizeLines } from "../views/text/text.ts";
 import type { Run } from "./command.ts";
 import { callDaemon, given, placeOf } from "./daemon.ts";
 

@@ -15,7 +15,7 @@ import type { Task } from "../domain/task.ts";
 import { systemClock } from "../effects/clock.ts";
 import { openInlineExecutor } from "../execute/inline/executor.ts";
 import { invariant } from "../std/invariant.ts";
-import { summaryJson } from "../views/report.ts";
+import { summaryJson } from "../views/report/report.ts";
 import { type RunResult, runResult } from "./result.ts";
 import { callWith, type Scene, type TaskFunction } from "./task-function.ts";
 

@@ -5,7 +5,7 @@ import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
 import type { Run } from "../domain/run.ts";
 import { functionCapability, LOCAL_POOL, poolOf } from "../domain/spec.ts";
-import { eventJson } from "../views/events.ts";
+import { eventJson } from "../views/events/events.ts";
 import type { EventReply } from "../wire/replies/event.ts";
 import { type HostOptions, openHands, openHost, resultOf } from "./host.ts";
 import { type Functions, type Known, type PlanSource, readSource } from "./plan.ts";

@@ -4,7 +4,7 @@ import { later, millis } from "../domain/time.ts";
 import type { Timer } from "../effects/clock.ts";
 import { boolean, type Infer, integer, list, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";
-import { neutralize } from "../views/text.ts";
+import { neutralize } from "../views/text/text.ts";
 import type { DaemonInfo, Grant, SessionReply } from "../wire/answers.ts";
 import { CLAIM, type LeaseRequest, WAIT_MAX } from "../wire/messages.ts";
 import { PREVIOUS } from "../wire/replies/lease.ts";

@@ -9,7 +9,7 @@
 import { UserError, type UserErrorCode } from "../domain/errors.ts";
 import { type Instant, instant, later, type Millis, millis, seconds } from "../domain/time.ts";
 import type { Clock, Timer } from "../effects/clock.ts";
-import { neutralize } from "../views/text.ts";
+import { neutralize } from "../views/text/text.ts";
 import type { LeaseReply } from "../wire/answers.ts";
 import type { LeaseRequest } from "../wire/messages.ts";
 

@@ -2,9 +2,9 @@
 import { formatDuration, millis } from "../domain/time.ts";
 import { isMap } from "../std/schema.ts";
 import { visible } from "../std/visible.ts";
-import { previousText } from "../views/grant.ts";
-import { plural } from "../views/moment.ts";
-import { neutralize } from "../views/text.ts";
+import { previousText } from "../views/claim/grant.ts";
+import { plural } from "../views/text/moment.ts";
+import { neutralize } from "../views/text/text.ts";
 import type { DaemonInfo, Grant, RunSummary } from "../wire/answers.ts";
 
 type Json = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
 import { UserError } from "../domain/errors.ts";
 import { boolean, integer, isMap, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";
-import { plural } from "../views/moment.ts";
+import { plural } from "../views/text/moment.ts";
 import { CANCEL, EVENTS, HEARTBEAT, PAUSE, SUBMIT, type SubmitRequest } from "../wire/messages.ts";
 import { bounded, moreText, overviewText, statusText, whyText } from "./present.ts";
 import { type Annotations, answer, type ToolContext, tool } from "./tool.ts";

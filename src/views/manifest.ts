@@ -4,8 +4,8 @@ import { type Run, taskOf } from "../domain/run.ts";
 import { type Ended, isTerminal, type Status } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
 import { MANIFEST_FORMAT, type ManifestReply } from "../wire/replies/manifest.ts";
-import { iso } from "./moment.ts";
-import { outcomeJson } from "./outcome.ts";
+import { outcomeJson } from "./report/outcome.ts";
+import { iso } from "./text/moment.ts";
 
 export interface ManifestFacts {
   readonly run: Run;

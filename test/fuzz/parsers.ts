@@ -27,7 +27,7 @@ import { type Line, LineCutter } from "../../src/std/lines.ts";
 import { fromLedgerRow, type LedgerRow } from "../../src/store/ledger.ts";
 import { Pager, rowsOn } from "../../src/store/sqlite/pages.ts";
 
-import { neutralize } from "../../src/views/text.ts";
+import { neutralize } from "../../src/views/text/text.ts";
 import { eventReader, type Message } from "../../src/wire/event-stream.ts";
 import type { Route } from "../../src/wire/route.ts";
 import { ROUTES } from "../../src/wire/routes.ts";

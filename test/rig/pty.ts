@@ -1,7 +1,7 @@
 /** The built program on a terminal of its own, as a person has it: keys go in, and what the screen was sent comes out. */
 import { execFileSync, spawn } from "node:child_process";
 import { dirname } from "node:path";
-import { shellWord } from "../../src/views/next.ts";
+import { shellWord } from "../../src/views/why/next.ts";
 import { BIN, type Place } from "./rota.ts";
 
 export interface AtTerminal {

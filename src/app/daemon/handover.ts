@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { isTaskEvent, type TaskEvent } from "../../domain/event.ts";
 import { describeOutcome } from "../../domain/outcome.ts";
 import type { Granted } from "../../engine/sessions/claim-service.ts";
-import { endOf } from "../../views/attempt-end.ts";
+import { endOf } from "../../views/timeline/attempt-end.ts";
 import type { Grant, PreviousAttempt } from "../../wire/answers.ts";
 import type { Parts } from "./parts.ts";
 import { isoOf } from "./reply.ts";
