@@ -1,5 +1,5 @@
 /** Rota as a library: check a plan, run it within a program, with functions and commands; speak to a daemon. */
-export type { Settings } from "./app/config.ts";
+export type { Settings } from "./app/config/config.ts";
 export type {
   BatchWaker,
   EscalationActor,
@@ -16,7 +16,7 @@ export {
   type LoadOptions,
   loadPlan,
   planJsonSchema,
-} from "./app/plan-file.ts";
+} from "./app/runs/plan-file.ts";
 export { USER_ERRORS, UserError, type UserErrorCode } from "./domain/errors.ts";
 export type { Event, EventKind } from "./domain/event.ts";
 export type { FailureKind, Outcome } from "./domain/outcome.ts";

@@ -36,7 +36,7 @@ describe("the law of one home", () => {
     ["the working directory", `resolve(manifest.directory, spec.cwd ?? ".");`, "`directoryOf` of src/domain/run.ts"],
     ["the pool", "const pool = task.spec.pool ?? OURS;", "`poolOf` of src/domain/spec.ts"],
     ["the reach of a pause", `return pauses.has(scopeKey({ of: "run", run }));`, "`Pauses` of src/domain/pauses.ts"],
-    ["the look-up of a scope", `return { of: "task", run, task };`, "`findScope` of src/app/scope.ts"],
+    ["the look-up of a scope", `return { of: "task", run, task };`, "`findScope` of src/app/requests/scope.ts"],
     ["an estimate", "const ms = Math.exp(record.meanLog);", "`knownDuration` of src/domain/estimate.ts"],
   ])("knows a copy of %s", (_, text, instead) => {
     expect(complaints({ "src/app/retry.ts": text })).toEqual([

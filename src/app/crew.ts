@@ -5,8 +5,8 @@ import type { Attempt, Executor } from "../execute/executor.ts";
 import { openOnDemand } from "../execute/on-demand.ts";
 import { openProcessExecutor } from "../execute/process/executor.ts";
 import { openRegistry } from "../execute/registry.ts";
-import type { Config } from "./config.ts";
-import { makeStateDir, type StateDir } from "./state.ts";
+import type { Config } from "./config/config.ts";
+import { makeStateDir, type StateDir } from "./config/state.ts";
 
 export interface CrewOptions {
   readonly state: StateDir;

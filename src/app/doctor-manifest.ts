@@ -6,7 +6,7 @@ import { World } from "../domain/world.ts";
 import { HistoryChecker } from "../simulate/history/checker.ts";
 import type { Range } from "../std/skips.ts";
 import { standings } from "../views/manifest.ts";
-import type { Finding } from "./doctor.ts";
+import type { Finding } from "./look/doctor.ts";
 import { type KnownRun, readManifest } from "./manifest.ts";
 
 const SHOWN_MAX = 20;

@@ -14,7 +14,7 @@ import { Problems } from "../std/problems.ts";
 import type { Store } from "../store/store.ts";
 import { manifestJson, manifestLines } from "../views/manifest.ts";
 import { MANIFEST, MANIFEST_FORMAT, type ManifestReply } from "../wire/replies/manifest.ts";
-import { loadRun } from "./reader.ts";
+import { loadRun } from "./look/reader.ts";
 
 type Reading = Pick<Store, "runs" | "load" | "events">;
 

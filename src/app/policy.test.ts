@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { openRig } from "../../test/rig/rig.ts";
 import { seconds } from "../domain/time.ts";
-import { loadConfig } from "./config.ts";
+import { loadConfig } from "./config/config.ts";
 import { engineOptions } from "./scheduler.ts";
 
 /** Which tasks start first with settings from these variables. */

@@ -12,12 +12,12 @@ import type { EngineOptions } from "../engine/options.ts";
 import type { Executor } from "../execute/executor.ts";
 import { openStore } from "../store/open.ts";
 import type { Owner, Store } from "../store/store.ts";
-import { answerBell } from "./bell.ts";
-import type { Config } from "./config.ts";
-import { SERVE } from "./owner.ts";
-import { RunNames } from "./run-names.ts";
-import type { StateDir } from "./state.ts";
-import { refuseDisagreement } from "./take-over.ts";
+import { answerBell } from "./agents/bell.ts";
+import type { Config } from "./config/config.ts";
+import type { StateDir } from "./config/state.ts";
+import { SERVE } from "./requests/owner.ts";
+import { RunNames } from "./runs/run-names.ts";
+import { refuseDisagreement } from "./runs/take-over.ts";
 import { keepTerm } from "./term.ts";
 
 export interface SchedulerOptions {

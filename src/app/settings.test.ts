@@ -7,10 +7,10 @@ import { openRig, type Rig } from "../../test/rig/rig.ts";
 import { refusal } from "../../test/rig/sessions.ts";
 import { pollInterval } from "../cli/poll.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
-import { answerBell } from "./bell.ts";
-import { loadConfig } from "./config.ts";
+import { answerBell } from "./agents/bell.ts";
+import { loadConfig } from "./config/config.ts";
+import { stateDir } from "./config/state.ts";
 import { engineOptions } from "./scheduler.ts";
-import { stateDir } from "./state.ts";
 
 async function rigWith(env: Readonly<Record<string, string>>, workers = 1): Promise<Rig> {
   const { values } = await loadConfig({ cwd: freshDir(), env, flags: {} });

@@ -1,6 +1,6 @@
 /** The common part of `cancel`, `approve` and `requeue`: sends the request, and says what came of it. */
 
-import { type Answer, ask, type Wish } from "../app/requests.ts";
+import { type Answer, ask, type Wish } from "../app/requests/requests.ts";
 import { neutralize } from "../views/text/text.ts";
 import type { Printed } from "../wire/replies/output.ts";
 import type { Run } from "./command.ts";

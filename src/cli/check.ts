@@ -1,8 +1,8 @@
 /** `rota check PLAN`: everything that is wrong with a plan, each with its place in the text. */
 
 import { dirname, relative, resolve } from "node:path";
-import { loadConfig } from "../app/config.ts";
-import { type CheckedPlan, checkPlan, type LoadOptions, STDIN_NAME } from "../app/plan-file.ts";
+import { loadConfig } from "../app/config/config.ts";
+import { type CheckedPlan, checkPlan, type LoadOptions, STDIN_NAME } from "../app/runs/plan-file.ts";
 import { UserError } from "../domain/errors.ts";
 import { paintAll } from "../views/text/line.ts";
 import { plural } from "../views/text/moment.ts";

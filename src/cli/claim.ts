@@ -1,8 +1,9 @@
 /** `rota claim [TASK]`: gets a task for a session, keeps its lease in a private file, and says what to do. */
-import { freshKey } from "../app/fresh-key.ts";
-import { keepLease } from "../app/kept-leases.ts";
-import { currentTime } from "../app/now.ts";
+
+import { keepLease } from "../app/agents/kept-leases.ts";
+import { currentTime } from "../app/look/now.ts";
 import { within } from "../app/patience.ts";
+import { freshKey } from "../app/requests/fresh-key.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Priority } from "../domain/spec.ts";
 import { millis } from "../domain/time.ts";

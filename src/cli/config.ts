@@ -6,7 +6,7 @@ import {
   loadConfig,
   SETTING_NAMES,
   type Setting,
-} from "../app/config.ts";
+} from "../app/config/config.ts";
 import { formatBytes } from "../domain/size.ts";
 import { formatDuration, type Millis, parseDuration } from "../domain/time.ts";
 import { type Line, paintAll, quiet, strong, table } from "../views/text/line.ts";

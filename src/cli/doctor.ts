@@ -1,8 +1,8 @@
 /** `rota doctor`: is this machine fit, and is what is recorded whole? */
 
 import { resolve } from "node:path";
-import { diagnose, type Finding } from "../app/doctor.ts";
-import { askedState, existingState, type StateDir } from "../app/state.ts";
+import { askedState, existingState, type StateDir } from "../app/config/state.ts";
+import { diagnose, type Finding } from "../app/look/doctor.ts";
 import { UserError } from "../domain/errors.ts";
 import { type Line, paintAll, quiet, strong, type Toned, table, toned } from "../views/text/line.ts";
 import { plural } from "../views/text/moment.ts";

@@ -31,6 +31,6 @@ async function changesOf(input: Input): Promise<Readonly<Record<string, unknown>
       },
     );
   }
-  const { readChanges, readSettings } = await import("../app/changes.ts");
+  const { readChanges, readSettings } = await import("../app/requests/changes.ts");
   return whole === undefined ? readSettings(set) : readChanges(whole);
 }

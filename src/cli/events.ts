@@ -1,6 +1,6 @@
 /** `rota events`: the ledger, one line per event; with `--follow` as it grows. */
-import { findRun, isQuiet, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
-import { changes } from "../app/watch.ts";
+import { findRun, isQuiet, loadRun, mustFindTask, openReader, type Reader } from "../app/look/reader.ts";
+import { changes } from "../app/look/watch.ts";
 import { type Event, isSystemEvent } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { RunNo, Run as RunState } from "../domain/run.ts";

@@ -1,5 +1,5 @@
 /** `rota heartbeat TASK`: renews the lease, once or again and again for as long as the task is held. */
-import { isKept, renewKept } from "../app/kept-leases.ts";
+import { isKept, renewKept } from "../app/agents/kept-leases.ts";
 import { renewing } from "../app/patience.ts";
 import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";

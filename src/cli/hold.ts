@@ -1,8 +1,8 @@
 /** The common part of `pause` and `resume`: a daemon is called; where no scheduler works, the request is recorded for the next one. */
 
 import { existsSync } from "node:fs";
-import { stateHere } from "../app/state.ts";
-import { userName } from "../app/user.ts";
+import { stateHere } from "../app/config/state.ts";
+import { userName } from "../app/requests/user.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Asked } from "../domain/task.ts";
 import type { Client } from "../wire/client.ts";

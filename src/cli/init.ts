@@ -1,7 +1,7 @@
 /** `rota init`: writes a plan that runs as it is, with comments that say what could be changed. */
 import { writeFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { stateOfPlan } from "../app/state.ts";
+import { stateOfPlan } from "../app/config/state.ts";
 import { UserError } from "../domain/errors.ts";
 import { neutralize } from "../views/text/text.ts";
 import type { Run } from "./command.ts";

@@ -3,7 +3,7 @@
  * and never from an argument, which every user of the machine could read.
  */
 import { text as readAll } from "node:stream/consumers";
-import { findLease, type KeptLease } from "../app/kept-leases.ts";
+import { findLease, type KeptLease } from "../app/agents/kept-leases.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Context, Input } from "./command.ts";
 import { knownSession } from "./session-named.ts";

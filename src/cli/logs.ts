@@ -1,9 +1,9 @@
 /** `rota logs TASK`: the output of an attempt, from its log file; with `-f` as it grows, until the attempt has ended. */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { findRun, loadRun, mustFindTask, openReader, type Reader } from "../app/look/reader.ts";
+import { changes } from "../app/look/watch.ts";
 import { POLL_INTERVAL } from "../app/poll.ts";
-import { findRun, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
-import { changes } from "../app/watch.ts";
 import { UserError } from "../domain/errors.ts";
 import { type Event, isTaskEvent } from "../domain/event.ts";
 import type { Run as RunState } from "../domain/run.ts";

@@ -12,7 +12,7 @@ export const run: Run = async (input, context) => {
     input,
     context,
     (client) => client.pause(request),
-    async (asked, where) => (await import("../app/hold.ts")).holdHere(request, asked, where),
+    async (asked, where) => (await import("../app/requests/hold.ts")).holdHere(request, asked, where),
   );
   const later = scheduler ? "" : " No scheduler is running: the next one goes by it.";
   say<"pause">(input, context, { ...answer, scheduler }, () =>

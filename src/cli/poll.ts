@@ -3,6 +3,6 @@ import type { Millis } from "../domain/time.ts";
 import type { Surroundings } from "./command.ts";
 
 export async function pollInterval({ env, cwd }: Pick<Surroundings, "env" | "cwd">): Promise<Millis> {
-  const { loadConfig } = await import("../app/config.ts");
+  const { loadConfig } = await import("../app/config/config.ts");
   return (await loadConfig({ cwd, env, flags: {} })).values.pollInterval;
 }

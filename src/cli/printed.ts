@@ -1,6 +1,6 @@
 /** The one place that writes commands for a person to type: with every option that they need to work from here. */
 import { basename, relative, resolve } from "node:path";
-import { stateHere, stateOfPlan, stateToSubmit } from "../app/state.ts";
+import { stateHere, stateOfPlan, stateToSubmit } from "../app/config/state.ts";
 import { type CommandWriter, runWords, shellWord } from "../views/why/next.ts";
 import type { CommandSpec, Input, Reach, Surroundings } from "./command.ts";
 

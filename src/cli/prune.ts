@@ -1,8 +1,9 @@
 /** `rota prune`: forgets runs that ended long ago, and removes their logs. */
-import { currentTime } from "../app/now.ts";
-import { type Pruned, prunable, prune } from "../app/prune.ts";
-import { openReader } from "../app/reader.ts";
-import { existingState } from "../app/state.ts";
+
+import { existingState } from "../app/config/state.ts";
+import { currentTime } from "../app/look/now.ts";
+import { type Pruned, prunable, prune } from "../app/look/prune.ts";
+import { openReader } from "../app/look/reader.ts";
 import { hours } from "../domain/time.ts";
 import { plural } from "../views/text/moment.ts";
 import type { Run } from "./command.ts";

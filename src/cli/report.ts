@@ -1,5 +1,5 @@
 /** The common part of a holder's commands: find the lease, send the report, keep or remove the file, say what came of it. */
-import { dropLease, renewKept } from "../app/kept-leases.ts";
+import { dropLease, renewKept } from "../app/agents/kept-leases.ts";
 import { patiently } from "../app/patience.ts";
 import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";

@@ -12,7 +12,7 @@ export const run: Run = async (input, context) => {
     input,
     context,
     async (client) => (await client.resume(request)).resumed,
-    async (asked, where) => (await import("../app/hold.ts")).letGoHere(request, asked, where),
+    async (asked, where) => (await import("../app/requests/hold.ts")).letGoHere(request, asked, where),
   );
   const what = scopeWords(request);
   if (!answer) throw new UserError("NOT_PAUSED", `There is no pause of ${what}`);

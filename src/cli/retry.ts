@@ -1,6 +1,7 @@
 /** `rota retry [TASK...]`: a new run of the same tasks, in which every task that has succeeded counts as done. */
-import { SERVE } from "../app/owner.ts";
-import { findRun, loadRun, mustFindTask, openReader } from "../app/reader.ts";
+
+import { findRun, loadRun, mustFindTask, openReader } from "../app/look/reader.ts";
+import { SERVE } from "../app/requests/owner.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { RunId } from "../domain/ids.ts";
 import type { Run as RunState } from "../domain/run.ts";
@@ -53,10 +54,10 @@ function sayHandedOver(submitted: Submitted, of: RunId, input: Input, context: C
 async function retryHere({ state, row, again }: Meant, input: Input, context: Context): Promise<number> {
   const { env, cwd } = context;
   const [{ loadConfig }, { openCrew }, { openScheduler }, { retryRun }, { goOn }, { beginning }] = await Promise.all([
-    import("../app/config.ts"),
+    import("../app/config/config.ts"),
     import("../app/crew.ts"),
     import("../app/scheduler.ts"),
-    import("../app/submit.ts"),
+    import("../app/runs/submit.ts"),
     import("./run-loop.ts"),
     import("./run-leftovers.ts"),
   ]);

@@ -1,6 +1,6 @@
 /** How `rota run` shows what happens: a picture on a terminal, lines in a pipe, nothing but the summary for programs. */
-import { blockersOf } from "../app/explain-run.ts";
-import { logTail } from "../app/log-tail.ts";
+import { blockersOf } from "../app/look/explain-run.ts";
+import { logTail } from "../app/look/log-tail.ts";
 import type { TaskId } from "../domain/ids.ts";
 import { reportOf, summaryJson } from "../views/report/report.ts";
 import { reportText } from "../views/report/report-text.ts";

@@ -1,8 +1,8 @@
 /** `rota run --dry-run`: says what would run, and runs and writes nothing. */
-import type { Config } from "../app/config.ts";
-import { dryRun } from "../app/dry-run.ts";
-import type { LoadedPlan } from "../app/plan-file.ts";
-import type { StateDir } from "../app/state.ts";
+import type { Config } from "../app/config/config.ts";
+import type { StateDir } from "../app/config/state.ts";
+import { dryRun } from "../app/runs/dry-run.ts";
+import type { LoadedPlan } from "../app/runs/plan-file.ts";
 import { dryRunJson, dryRunText } from "../views/report/dry-run.ts";
 import type { Context, Input } from "./command.ts";
 import { say } from "./say.ts";

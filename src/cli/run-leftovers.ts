@@ -1,6 +1,7 @@
 /** Before a run begins, running attempts of other runs that a dead scheduler left are ended. The user is told so, and how to continue those runs. */
+
+import type { StateDir } from "../app/config/state.ts";
 import type { Scheduler } from "../app/scheduler.ts";
-import type { StateDir } from "../app/state.ts";
 import type { Run, RunNo } from "../domain/run.ts";
 import { plural } from "../views/text/moment.ts";
 import { neutralize } from "../views/text/text.ts";

@@ -1,7 +1,7 @@
 /** Gates are questions to the person at the terminal of `rota run`: one at a time, answered with a key, and recorded as `rota approve` would. */
-import { type Keyboard, openKeyboard } from "../app/keyboard.ts";
-import { type Request, requestHere } from "../app/request-here.ts";
-import { userName } from "../app/user.ts";
+import { type Keyboard, openKeyboard } from "../app/agents/keyboard.ts";
+import { type Request, requestHere } from "../app/requests/request-here.ts";
+import { userName } from "../app/requests/user.ts";
 import { awaitsApproval } from "../domain/needs.ts";
 import type { Task } from "../domain/task.ts";
 import { type Instant, later, millis } from "../domain/time.ts";

@@ -1,8 +1,8 @@
 /** Follows a run to its end while another process schedules it: shows what happens, reports, and gives the exit code of `rota run`. */
-import { explainBlockers } from "../app/explain-run.ts";
-import { logTail } from "../app/log-tail.ts";
-import { findRun, isNewest, loadRun, openReader, type Reader } from "../app/reader.ts";
-import { changes } from "../app/watch.ts";
+import { explainBlockers } from "../app/look/explain-run.ts";
+import { logTail } from "../app/look/log-tail.ts";
+import { findRun, isNewest, loadRun, openReader, type Reader } from "../app/look/reader.ts";
+import { changes } from "../app/look/watch.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
 import type { TaskId } from "../domain/ids.ts";

@@ -1,8 +1,8 @@
 /** What the parts of `rota run` share: the run, and the way it is shown. */
-import type { Config } from "../app/config.ts";
+import type { Config } from "../app/config/config.ts";
+import type { StateDir } from "../app/config/state.ts";
+import type { Opened } from "../app/runs/submit.ts";
 import type { Scheduler } from "../app/scheduler.ts";
-import type { StateDir } from "../app/state.ts";
-import type { Opened } from "../app/submit.ts";
 import type { Event } from "../domain/event.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Line } from "../views/text/line.ts";

@@ -1,9 +1,9 @@
 /** `rota run PLAN`: takes a plan to its end on this machine, shows what happens, and can be interrupted and gone on with. */
 import { resolve } from "node:path";
-import { loadConfig } from "../app/config.ts";
-import { limitTo, loadPlan } from "../app/plan-file.ts";
-import { stateOfPlan } from "../app/state.ts";
-import type { Opened } from "../app/submit.ts";
+import { loadConfig } from "../app/config/config.ts";
+import { stateOfPlan } from "../app/config/state.ts";
+import { limitTo, loadPlan } from "../app/runs/plan-file.ts";
+import type { Opened } from "../app/runs/submit.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Input, Run as RunCommand } from "./command.ts";
 import { version } from "./version.ts";
@@ -28,7 +28,7 @@ export const run: RunCommand = async (input, context) => {
   // The modules of the scheduler are loaded while the shell for the first task starts.
   const [{ openScheduler }, { openRun }, { goOn }, { beginning }] = await Promise.all([
     import("../app/scheduler.ts"),
-    import("../app/submit.ts"),
+    import("../app/runs/submit.ts"),
     import("./run-loop.ts"),
     import("./run-leftovers.ts"),
   ]);

@@ -8,8 +8,8 @@ export const run: Run = async (input, { terminal }) => {
 };
 
 const SCHEMAS = {
-  plan: async () => (await import("../app/plan-file.ts")).planJsonSchema(),
-  config: async () => (await import("../app/config.ts")).configJsonSchema(),
+  plan: async () => (await import("../app/runs/plan-file.ts")).planJsonSchema(),
+  config: async () => (await import("../app/config/config.ts")).configJsonSchema(),
   openapi: async () => {
     const [{ openApi }, { ROUTES }] = await Promise.all([import("../wire/openapi.ts"), import("../wire/routes.ts")]);
     return openApi(ROUTES);

@@ -1,10 +1,10 @@
 /** `rota serve`: a scheduler for many runs, until it is told to stop. */
 import { resolve } from "node:path";
-import { type Config, loadConfig } from "../app/config.ts";
+import { type Config, loadConfig } from "../app/config/config.ts";
+import { type StateDir, stateHere } from "../app/config/state.ts";
 import type { Daemon } from "../app/daemon/daemon.ts";
-import { SERVE } from "../app/owner.ts";
+import { SERVE } from "../app/requests/owner.ts";
 import { leaveRunning } from "../app/scheduler.ts";
-import { type StateDir, stateHere } from "../app/state.ts";
 import { formatDuration } from "../domain/time.ts";
 import { plural } from "../views/text/moment.ts";
 import { neutralize } from "../views/text/text.ts";

@@ -1,5 +1,5 @@
 /** `rota session beat`: a sign of life, and the state of the session. Shows what the session holds. */
-import { currentTime } from "../app/now.ts";
+import { currentTime } from "../app/look/now.ts";
 import type { ReportedState } from "../domain/session.ts";
 import { sessionText } from "../views/status/session.ts";
 import type { Run } from "./command.ts";

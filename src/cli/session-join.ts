@@ -1,5 +1,5 @@
 /** `rota session join`: joins as a session, and prints its id. */
-import { dropStale } from "../app/kept-leases.ts";
+import { dropStale } from "../app/agents/kept-leases.ts";
 import { formatDuration, millis } from "../domain/time.ts";
 import { neutralize } from "../views/text/text.ts";
 import type { Run } from "./command.ts";

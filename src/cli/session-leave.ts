@@ -1,5 +1,5 @@
 /** `rota session leave`: the session is gone; the tasks it still holds go to others when its leases expire. */
-import { dropSession } from "../app/kept-leases.ts";
+import { dropSession } from "../app/agents/kept-leases.ts";
 import type { Run } from "./command.ts";
 import { callDaemon } from "./daemon.ts";
 import { say, sentence } from "./say.ts";

@@ -1,6 +1,6 @@
 /** `rota simulate PLAN`: how long a plan would take, and what decides that. No task is run. */
 import { resolve } from "node:path";
-import { simulatePlan } from "../app/simulate.ts";
+import { simulatePlan } from "../app/simulate/simulate.ts";
 import type { SimulationReport } from "../views/simulation/simulation.ts";
 import type { Context, Run } from "./command.ts";
 import { deliver, type Form, formOf } from "./output.ts";

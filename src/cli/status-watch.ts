@@ -1,6 +1,6 @@
 /** `rota status --watch`: the same screen again whenever something has changed, until nothing more will come; for programs a line of JSON each time. */
-import type { Reader } from "../app/reader.ts";
-import { changes } from "../app/watch.ts";
+import type { Reader } from "../app/look/reader.ts";
+import { changes } from "../app/look/watch.ts";
 import { UserError } from "../domain/errors.ts";
 import { millis } from "../domain/time.ts";
 import { plural } from "../views/text/moment.ts";

@@ -1,6 +1,6 @@
 /** `rota status [RUN]`: a run on one screen, or with `--all` every run. */
-import type { Waits } from "../app/explain-run.ts";
-import { findRun, isNewest, isQuiet, keptWishes, loadRun, openReader, type Reader } from "../app/reader.ts";
+import type { Waits } from "../app/look/explain-run.ts";
+import { findRun, isNewest, isQuiet, keptWishes, loadRun, openReader, type Reader } from "../app/look/reader.ts";
 import type { Run as RunState } from "../domain/run.ts";
 import { type StatusView, statusJson, statusOf } from "../views/status/status.ts";
 import { statusText } from "../views/status/status-text.ts";
@@ -71,7 +71,7 @@ async function viewOf(reader: Reader, row: Row): Promise<StatusView> {
 /** In a run that has ended no task waits, and the dispatcher need not be loaded. */
 async function whatWaits(reader: Reader, found: RunState): Promise<Waits> {
   if (found.status.state === "finished") return { waitOf: () => undefined, resources: [], sessions: [] };
-  const { explainWaits } = await import("../app/explain-run.ts");
+  const { explainWaits } = await import("../app/look/explain-run.ts");
   return explainWaits(reader, found);
 }
 

@@ -1,6 +1,6 @@
 /** `rota submit PLAN`: hands a plan to the daemon, and with `--wait` sees it to its end. */
 import { dirname, resolve } from "node:path";
-import { planText } from "../app/plan-file.ts";
+import { planText } from "../app/runs/plan-file.ts";
 import { plural } from "../views/text/moment.ts";
 import type { Run } from "./command.ts";
 import { callDaemon, given } from "./daemon.ts";

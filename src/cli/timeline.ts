@@ -1,5 +1,5 @@
 /** `rota timeline [RUN]`: what ran when, as text, JSON or a picture. */
-import { findRun, loadRun, openReader } from "../app/reader.ts";
+import { findRun, loadRun, openReader } from "../app/look/reader.ts";
 import { type Timeline, timelineOf } from "../views/timeline/timeline.ts";
 import type { Context, Run } from "./command.ts";
 import { deliver, type Form, formOf } from "./output.ts";

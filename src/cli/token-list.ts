@@ -1,5 +1,5 @@
 /** `rota token list`: the tokens that were issued, without their secrets. */
-import { currentTime } from "../app/now.ts";
+import { currentTime } from "../app/look/now.ts";
 import { tokensText } from "../views/claim/tokens.ts";
 import type { Run } from "./command.ts";
 import { callDaemon } from "./daemon.ts";

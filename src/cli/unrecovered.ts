@@ -1,5 +1,5 @@
 /** Warns on standard error when the output may not include everything that was done. */
-import type { DirectoryReader } from "../app/reader.ts";
+import type { DirectoryReader } from "../app/look/reader.ts";
 import type { Context, Input } from "./command.ts";
 import { reachOf } from "./daemon.ts";
 import { withCommands } from "./printed.ts";

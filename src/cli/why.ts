@@ -1,6 +1,6 @@
 /** `rota why TASK`: what the task waits for, with the numbers, or how it ended. */
-import { explainTask } from "../app/explain-run.ts";
-import { findRun, isNewest, loadRun, mustFindTask, openReader, type Reader } from "../app/reader.ts";
+import { explainTask } from "../app/look/explain-run.ts";
+import { findRun, isNewest, loadRun, mustFindTask, openReader, type Reader } from "../app/look/reader.ts";
 import type { Explanation } from "../domain/explanation.ts";
 import { workerId } from "../domain/ids.ts";
 import { leavesLog } from "../views/status/own-log.ts";

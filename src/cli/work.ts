@@ -1,9 +1,9 @@
 /** `rota work -- COMMAND`: has a command do the tasks of a pool, one after the other, each under its lease. */
-import { agentCommand } from "../app/agent-command.ts";
+import { agentCommand } from "../app/agents/agent-command.ts";
+import { dropLease, dropSession, keepLease } from "../app/agents/kept-leases.ts";
+import { work } from "../app/agents/work-loop.ts";
 import { stateIdOf } from "../app/attempts-around.ts";
-import { freshKey } from "../app/fresh-key.ts";
-import { dropLease, dropSession, keepLease } from "../app/kept-leases.ts";
-import { work } from "../app/work-loop.ts";
+import { freshKey } from "../app/requests/fresh-key.ts";
 import { minutes, seconds } from "../domain/time.ts";
 import { neutralize, neutralizeLines } from "../views/text/text.ts";
 import type { Run } from "./command.ts";

@@ -1,5 +1,5 @@
 /** `rota workers`: the workers, what each does, and what is on hold. */
-import { currentTime } from "../app/now.ts";
+import { currentTime } from "../app/look/now.ts";
 import { type WorkerRow, workersText } from "../views/status/workers.ts";
 import type { Client } from "../wire/client.ts";
 import type { Run } from "./command.ts";

@@ -2,13 +2,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Config, configOf, type Settings } from "../app/config.ts";
+import { type Config, configOf, type Settings } from "../app/config/config.ts";
+import { type StateDir, stateDir } from "../app/config/state.ts";
 import { openCrew } from "../app/crew.ts";
-import { blockersOf } from "../app/explain-run.ts";
-import { logTail } from "../app/log-tail.ts";
-import { findRun, loadRun } from "../app/reader.ts";
+import { blockersOf } from "../app/look/explain-run.ts";
+import { logTail } from "../app/look/log-tail.ts";
+import { findRun, loadRun } from "../app/look/reader.ts";
 import type { Scheduler } from "../app/scheduler.ts";
-import { type StateDir, stateDir } from "../app/state.ts";
 import { runId, taskId } from "../domain/ids.ts";
 import { findTask, type Run, taskOf } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";

@@ -1,6 +1,6 @@
 /** Plans as a program writes them: a file, or an object in which a task's work may be a function. */
 import { basename, dirname, join, resolve } from "node:path";
-import { type LoadedPlan, loadPlan, readPlan } from "../app/plan-file.ts";
+import { type LoadedPlan, loadPlan, readPlan } from "../app/runs/plan-file.ts";
 import { UserError } from "../domain/errors.ts";
 import type { OnFailure, Priority } from "../domain/spec.ts";
 import { functionCapability } from "../domain/spec.ts";

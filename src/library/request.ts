@@ -1,6 +1,6 @@
 /** A plan of this program as any caller submits it to a scheduler: as text, with functions by name alone. */
 import { basename, dirname, join, resolve } from "node:path";
-import { planText } from "../app/plan-file.ts";
+import { planText } from "../app/runs/plan-file.ts";
 import { UserError } from "../domain/errors.ts";
 import type { SubmitRequest } from "../wire/messages.ts";
 import type { PlanSource } from "./plan.ts";

@@ -1,6 +1,7 @@
 /** Runs one plan within this program, to its end: tasks that are functions of the program are called, the others are commands. */
+
+import { type Opened, openRun } from "../app/runs/submit.ts";
 import { openScheduler, type Scheduler } from "../app/scheduler.ts";
-import { type Opened, openRun } from "../app/submit.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Event } from "../domain/event.ts";
 import type { Run } from "../domain/run.ts";

@@ -4,9 +4,9 @@
  */
 import { daemonOf, takeUp } from "../app/daemon/daemon.ts";
 import type { WakeParts } from "../app/daemon/wake-parts.ts";
-import { findRun, loadRun } from "../app/reader.ts";
+import { findRun, loadRun } from "../app/look/reader.ts";
+import { userName } from "../app/requests/user.ts";
 import { openScheduler as openEngine, type Scheduler } from "../app/scheduler.ts";
-import { userName } from "../app/user.ts";
 import { version } from "../cli/version.ts";
 import { OWNER } from "../domain/authority.ts";
 import { runId } from "../domain/ids.ts";

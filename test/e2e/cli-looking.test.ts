@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { stateDir } from "../../src/app/state.ts";
+import { stateDir } from "../../src/app/config/state.ts";
 import { runId, taskId } from "../../src/domain/ids.ts";
 import type { TaskSpec } from "../../src/domain/spec.ts";
 import { instant, millis, seconds } from "../../src/domain/time.ts";

@@ -2,8 +2,8 @@
 import { cpSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { diagnose } from "../../src/app/doctor.ts";
-import { type StateDir, stateDir } from "../../src/app/state.ts";
+import { type StateDir, stateDir } from "../../src/app/config/state.ts";
+import { diagnose } from "../../src/app/look/doctor.ts";
 import { runId, taskId } from "../../src/domain/ids.ts";
 import { runNo } from "../../src/domain/run.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";

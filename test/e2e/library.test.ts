@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test, vi } from "vitest";
-import { openReader } from "../../src/app/reader.ts";
+import { openReader } from "../../src/app/look/reader.ts";
 import { openScheduler } from "../../src/index.ts";
 import { freshDir } from "../rig/cli.ts";
 

@@ -1,9 +1,9 @@
 /** A daemon's service around a scheduler that the test controls. */
-import { loadConfig } from "../../src/app/config.ts";
+import { loadConfig } from "../../src/app/config/config.ts";
+import { stateDir } from "../../src/app/config/state.ts";
 import { daemonOf } from "../../src/app/daemon/daemon.ts";
-import { RunNames } from "../../src/app/run-names.ts";
+import { RunNames } from "../../src/app/runs/run-names.ts";
 import { engineOptions } from "../../src/app/scheduler.ts";
-import { stateDir } from "../../src/app/state.ts";
 import { OWNER } from "../../src/domain/authority.ts";
 import type { Caller, Service } from "../../src/wire/service.ts";
 import { freshDir } from "./cli.ts";

@@ -10,11 +10,11 @@ import type { RequestKind } from "../../store/store.ts";
 import type { Done, PauseReply, Submitted } from "../../wire/answers.ts";
 import type { RetryRequest, SubmitRequest, TaskRequest } from "../../wire/messages.ts";
 import type { Caller, Service } from "../../wire/service.ts";
-import { nameOf, readPlan } from "../plan-file.ts";
-import { findRun, mustFindTask } from "../reader.ts";
-import { refuseInVain } from "../refuse.ts";
-import { requestHere } from "../request-here.ts";
-import { manifestOf, retryRun, submitRun } from "../submit.ts";
+import { findRun, mustFindTask } from "../look/reader.ts";
+import { refuseInVain } from "../requests/refuse.ts";
+import { requestHere } from "../requests/request-here.ts";
+import { nameOf, readPlan } from "../runs/plan-file.ts";
+import { manifestOf, retryRun, submitRun } from "../runs/submit.ts";
 import { askedBy, liveRun, type Parts, runNamed, scopeNamed, scopeReply, scopeToHold, taskNamed } from "./parts.ts";
 import { isoOf } from "./reply.ts";
 

@@ -8,10 +8,10 @@ import type { Asked, Task } from "../../domain/task.ts";
 import type { Visitor } from "../../engine/engine-api.ts";
 import type { RunRow } from "../../store/rows.ts";
 import type { Caller } from "../../wire/service.ts";
-import { findRun, loadRun, mustFindTask } from "../reader.ts";
+import type { StateDir } from "../config/state.ts";
+import { findRun, loadRun, mustFindTask } from "../look/reader.ts";
+import { findScope, findScopeToHold, type Lookup, poolsNamed, type ScopeNames } from "../requests/scope.ts";
 import type { Scheduler } from "../scheduler.ts";
-import { findScope, findScopeToHold, type Lookup, poolsNamed, type ScopeNames } from "../scope.ts";
-import type { StateDir } from "../state.ts";
 
 export interface Parts {
   readonly scheduler: Scheduler;

@@ -4,7 +4,7 @@ import { openRig, type Rig } from "../../../test/rig/rig.ts";
 import { runId } from "../../domain/ids.ts";
 import { openMemoryStore } from "../../store/memory/store.ts";
 import type { Store } from "../../store/store.ts";
-import { stateDir } from "../state.ts";
+import { stateDir } from "../config/state.ts";
 import { lookOf } from "./read.ts";
 
 /** What the daemon shows of a scheduler that the test controls, and what it reads from the store for that. */

@@ -12,9 +12,9 @@ import { whyJson } from "../../views/why/why.ts";
 import type { EventReply, PauseReply, RunSummary, StatusReply, WorkerReply } from "../../wire/answers.ts";
 import type { EventsRequest } from "../../wire/messages.ts";
 import type { Caller, Service } from "../../wire/service.ts";
-import { explainTask, explainWaits, sessionGlimpses, type Waits } from "../explain-run.ts";
+import { explainTask, explainWaits, sessionGlimpses, type Waits } from "../look/explain-run.ts";
+import { findRun, isNewest, loadRun, mustFindTask, type Reader } from "../look/reader.ts";
 import { manifestFrom } from "../manifest.ts";
-import { findRun, isNewest, loadRun, mustFindTask, type Reader } from "../reader.ts";
 import { type Parts, runNamed, scopeReply } from "./parts.ts";
 import { isoOf } from "./reply.ts";
 

@@ -10,7 +10,7 @@ import type { Heard, Word } from "../../engine/sessions/session-reports.ts";
 import type { Grant, SessionReply, Wake } from "../../wire/answers.ts";
 import type { FailRequest, JoinRequest, LeaseRequest } from "../../wire/messages.ts";
 import type { Caller, Service } from "../../wire/service.ts";
-import { findRun } from "../reader.ts";
+import { findRun } from "../look/reader.ts";
 import { handoverOf } from "./handover.ts";
 import { type Parts, visitorOf } from "./parts.ts";
 import { grantReply, isoOf, leaseReply, settledReply } from "./reply.ts";
