@@ -6,7 +6,7 @@ import { describeOption, optionName, usageOf } from "../src/cli/help.ts";
 import { USER_ERRORS } from "../src/domain/errors.ts";
 import type { EventKind } from "../src/domain/event.ts";
 import { PASSED } from "../src/execute/process/environment.ts";
-import { DIAGNOSTICS } from "../src/plan/diagnostics.ts";
+import { DIAGNOSTICS } from "../src/plan/check/diagnostics.ts";
 import { planShape, taskShape } from "../src/plan/shape.ts";
 import type { JsonSchema, Schema } from "../src/std/schema.ts";
 import { CHANNEL_PATH, CHANNEL_PROTOCOL } from "../src/wire/frames.ts";
@@ -183,7 +183,7 @@ function errors(): string {
   const diagnostics = Object.entries(DIAGNOSTICS).map(([name, { severity, hint }]) => [code(name), severity, hint]);
   return `# Errors
 
-${MADE("src/domain/errors.ts and src/plan/diagnostics.ts")}
+${MADE("src/domain/errors.ts and src/plan/check/diagnostics.ts")}
 
 Whatever you can put right is said as \`CODE: message (hint)\` on standard error. The codes are stable: scripts may rely
 on them.

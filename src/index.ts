@@ -40,7 +40,7 @@ export {
   type TaskFailureOptions,
   type TaskFunction,
 } from "./library/task-function.ts";
-export type { Diagnostic } from "./plan/diagnostics.ts";
+export type { Diagnostic } from "./plan/check/diagnostics.ts";
 export type { Plan } from "./plan/plan.ts";
 export type {
   CycleResult,

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Diagnostic } from "./diagnostics.ts";
-import { DIAGNOSTICS } from "./diagnostics.ts";
+import type { Diagnostic } from "./check/diagnostics.ts";
+import { DIAGNOSTICS } from "./check/diagnostics.ts";
 import { parsePlan } from "./plan.ts";
 
 const CORPUS = resolve(import.meta.dirname, "../../test/corpus/plans");

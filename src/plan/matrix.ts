@@ -3,7 +3,7 @@ import { isId, type TaskId, taskId } from "../domain/ids.ts";
 import type { Command, EnvValue, TaskSpec, Work } from "../domain/spec.ts";
 import { type ProblemCode, type Problems, shorten } from "../std/problems.ts";
 import { didYouMean, type Schema } from "../std/schema.ts";
-import { directory, path } from "./scalars.ts";
+import { directory, path } from "./read/scalars.ts";
 
 const COMBINATIONS_MAX = 1_000;
 

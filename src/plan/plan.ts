@@ -7,18 +7,18 @@ import type { Amounts, Rate, Rates, TaskSpec } from "../domain/spec.ts";
 import { Problems } from "../std/problems.ts";
 import { err, ok, type Result } from "../std/result.ts";
 import { isMap } from "../std/schema.ts";
-import { decode, decodeText } from "./decode.ts";
-import { checkDemand } from "./demand.ts";
-import { diagnose } from "./diagnose.ts";
-import { type Diagnostic, type Finding, Findings, isError } from "./diagnostics.ts";
-import { checkDirectories, type Directories } from "./directories.ts";
+import { checkDemand } from "./check/demand.ts";
+import { diagnose } from "./check/diagnose.ts";
+import { type Diagnostic, type Finding, Findings, isError } from "./check/diagnostics.ts";
+import { checkDirectories, type Directories } from "./check/directories.ts";
+import { withHidden } from "./check/twins.ts";
+import { checkEdges, checkHazards, checkTwins, type Subject } from "./check/validate.ts";
+import { checkVariables } from "./check/variables.ts";
 import { normalizeTasks } from "./normalize.ts";
-import { readSource } from "./read.ts";
+import { decode, decodeText } from "./read/decode.ts";
+import { readSource } from "./read/read.ts";
+import type { Duplicate, Source } from "./read/source.ts";
 import { type PlanInput, planShape } from "./shape.ts";
-import type { Duplicate, Source } from "./source.ts";
-import { withHidden } from "./twins.ts";
-import { checkEdges, checkHazards, checkTwins, type Subject } from "./validate.ts";
-import { checkVariables } from "./variables.ts";
 
 /** A plan as it was read: every task with its defaults, and the graph of what they need. */
 export interface Plan {

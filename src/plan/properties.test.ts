@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { always } from "../../test/rig/property.ts";
 import { PRIORITIES } from "../domain/spec.ts";
-import { DIAGNOSTICS } from "./diagnostics.ts";
+import { DIAGNOSTICS } from "./check/diagnostics.ts";
 import { type Plan, parsePlan } from "./plan.ts";
 
 const RUNS = 300;

@@ -15,7 +15,7 @@ import {
   union,
 } from "../std/schema.ts";
 import { object, type Read, record, refused } from "../std/schema-maps.ts";
-import { belongs, PLAN_WORDS, RETRY_WORDS, TASK_WORDS } from "./foreign.ts";
+import { belongs, PLAN_WORDS, RETRY_WORDS, TASK_WORDS } from "./check/foreign.ts";
 import {
   ARGUMENT_MAX,
   argument,
@@ -34,7 +34,7 @@ import {
   line,
   name,
   path,
-} from "./scalars.ts";
+} from "./read/scalars.ts";
 
 const POSITIVE = millis(1);
 const MATRIX_VALUES_MAX = 1_000;

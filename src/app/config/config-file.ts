@@ -1,7 +1,7 @@
 /** The configuration file as a value, with the place of each part. */
 import { UserError } from "../../domain/errors.ts";
-import { offsetOf, Place, type Position, positionsIn } from "../../plan/places.ts";
-import { readSource } from "../../plan/read.ts";
+import { offsetOf, Place, type Position, positionsIn } from "../../plan/read/places.ts";
+import { readSource } from "../../plan/read/read.ts";
 import type { Blame, Path } from "../../std/problems.ts";
 
 export interface ConfigFile {

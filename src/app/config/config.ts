@@ -16,7 +16,7 @@ import { formatBytes } from "../../domain/size.ts";
 import { formatDuration, type Millis, millis, seconds } from "../../domain/time.ts";
 import { coreCount } from "../../effects/machine.ts";
 import { ORPHANS, PROCESS_DEFAULTS } from "../../execute/process/options.ts";
-import { bytes, duration, idRule } from "../../plan/scalars.ts";
+import { bytes, duration, idRule } from "../../plan/read/scalars.ts";
 import { Problems } from "../../std/problems.ts";
 import { integer, list, oneOf, type Schema, string, text, union } from "../../std/schema.ts";
 import { object, type Read, record } from "../../std/schema-maps.ts";

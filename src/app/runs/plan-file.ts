@@ -6,7 +6,7 @@ import { type TaskId, taskId } from "../../domain/ids.ts";
 import { digestOf } from "../../effects/digest.ts";
 import { machineCapacity } from "../../effects/machine.ts";
 import { namesPassed } from "../../execute/process/environment.ts";
-import type { Diagnostic } from "../../plan/diagnostics.ts";
+import type { Diagnostic } from "../../plan/check/diagnostics.ts";
 import { onlyTasks } from "../../plan/only.ts";
 import { type Plan, parsePlan } from "../../plan/plan.ts";
 import { planSchema } from "../../plan/shape.ts";

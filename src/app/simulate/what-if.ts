@@ -2,7 +2,7 @@
 import { LANE_POLICIES } from "../../decide/queue/lanes.ts";
 import { UserError } from "../../domain/errors.ts";
 import type { Amounts, Rate, Rates } from "../../domain/spec.ts";
-import { bytes, capacity, cores, count } from "../../plan/scalars.ts";
+import { bytes, capacity, cores, count } from "../../plan/read/scalars.ts";
 import type { SiteSpec } from "../../simulate/simulate.ts";
 import { Problems } from "../../std/problems.ts";
 import { didYouMean, integer, oneOf, type Schema } from "../../std/schema.ts";

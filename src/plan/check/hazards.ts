@@ -1,6 +1,6 @@
 /** Unordered tasks that touch the same files. Searched with a bound on the work, and said so when the bound is met. */
-import { type Graph, type TaskNo, taskNo } from "../domain/graph.ts";
-import type { TaskSpec } from "../domain/spec.ts";
+import { type Graph, type TaskNo, taskNo } from "../../domain/graph.ts";
+import type { TaskSpec } from "../../domain/spec.ts";
 import { type Conflict, findConflicts } from "./conflicts.ts";
 
 export interface Hazard {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { always } from "../../test/rig/property.ts";
-import { isMap } from "../std/schema.ts";
+import { always } from "../../../test/rig/property.ts";
+import { isMap } from "../../std/schema.ts";
 import { scanJson } from "./json-scan.ts";
 import { offsetOf, Place } from "./places.ts";
 

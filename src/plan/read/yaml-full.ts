@@ -4,9 +4,9 @@
  * text and their order, and keys written twice are found without comparing each with each.
  */
 import { type Document, isMap, isScalar, isSeq, type ParsedNode, parseDocument } from "yaml";
-import { shorten } from "../std/problems.ts";
-import { err, ok, type Result } from "../std/result.ts";
-import type { Finding } from "./diagnostics.ts";
+import { shorten } from "../../std/problems.ts";
+import { err, ok, type Result } from "../../std/result.ts";
+import type { Finding } from "../check/diagnostics.ts";
 import type { Place } from "./places.ts";
 import { duplicateFindings, nestedTooDeeply, type Source, taskKeysOf } from "./source.ts";
 import { tooDenseAt } from "./yaml-dense.ts";

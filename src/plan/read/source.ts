@@ -1,7 +1,7 @@
 /** A plan's text as a plain value. Places in the text are looked up only when they are asked for. */
-import { shorten } from "../std/problems.ts";
-import { isMap } from "../std/schema.ts";
-import type { Finding } from "./diagnostics.ts";
+import { shorten } from "../../std/problems.ts";
+import { isMap } from "../../std/schema.ts";
+import type { Finding } from "../check/diagnostics.ts";
 import { type Place, positionsIn } from "./places.ts";
 
 export interface Source {

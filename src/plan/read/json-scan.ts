@@ -2,8 +2,8 @@
  * Walks over JSON without building anything, for what `JSON.parse` does not tell: where a fault is, which keys are
  * written twice, in what order the tasks stand (numbers as keys lose it), and where a path is. One loop, no recursion.
  */
-import { PROBLEMS_MAX, shorten } from "../std/problems.ts";
-import type { Finding } from "./diagnostics.ts";
+import { PROBLEMS_MAX, shorten } from "../../std/problems.ts";
+import type { Finding } from "../check/diagnostics.ts";
 import { Frame } from "./json-frame.ts";
 import type { Place } from "./places.ts";
 import { DEPTH_MAX, nestedTooDeeply } from "./source.ts";

@@ -2,9 +2,10 @@
  * Of a key that is written twice only the last has a value, so mistakes inside the others are not found. To find them, the plan is read
  * again, with other names for all later ones. Only a plan with such keys pays for it.
  */
+
+import { type Position, positionsIn } from "../read/places.ts";
+import type { Duplicate } from "../read/source.ts";
 import type { Diagnostic } from "./diagnostics.ts";
-import { type Position, positionsIn } from "./places.ts";
-import type { Duplicate } from "./source.ts";
 
 /** More readings would take too long, and so would a longer plan. */
 const READINGS_MAX = 8;

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { always } from "../../test/rig/property.ts";
-import { buildGraph } from "../domain/graph.ts";
-import { type TaskId, taskId } from "../domain/ids.ts";
-import { overlaps } from "../domain/paths.ts";
-import { SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
+import { always } from "../../../test/rig/property.ts";
+import { buildGraph } from "../../domain/graph.ts";
+import { type TaskId, taskId } from "../../domain/ids.ts";
+import { overlaps } from "../../domain/paths.ts";
+import { SPEC_DEFAULTS, type TaskSpec } from "../../domain/spec.ts";
+import { topologicalOrder } from "../order.ts";
 import { findHazards } from "./hazards.ts";
-import { topologicalOrder } from "./order.ts";
 
 type Sketch = Partial<Pick<TaskSpec, "reads" | "writes">> & { readonly needs?: readonly number[] };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { parsePlan } from "../plan.ts";
+import { defaultsShape, planShape, taskShape } from "../shape.ts";
 import { PLAN_WORDS, RETRY_WORDS, TASK_WORDS } from "./foreign.ts";
-import { parsePlan } from "./plan.ts";
-import { defaultsShape, planShape, taskShape } from "./shape.ts";
 
 const findingsOf = async (text: string) => {
   const parsed = await parsePlan(new TextEncoder().encode(text), "plan.yaml");

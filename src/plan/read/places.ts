@@ -1,5 +1,5 @@
 /** From paths and offsets to lines and columns. Only plans with something wrong pay for it: one pass finds all places. */
-import type { Blame, Path, PathPart } from "../std/problems.ts";
+import type { Blame, Path, PathPart } from "../../std/problems.ts";
 
 /** A node of the tree of paths that are looked for. A source fills in the offsets of those it meets. */
 export class Place {

@@ -5,8 +5,8 @@
  * path, paths by the directories they lie in, and of a large group only neighbours are compared. If each of those is
  * ordered, so are all the others.
  */
-import { compilePath, type PathPattern, patternsOverlap } from "../domain/paths.ts";
-import type { TaskSpec } from "../domain/spec.ts";
+import { compilePath, type PathPattern, patternsOverlap } from "../../domain/paths.ts";
+import type { TaskSpec } from "../../domain/spec.ts";
 
 /** Two tasks in the order in which they could run, and the paths of theirs that meet. */
 export interface Conflict {

@@ -2,7 +2,7 @@
  * Words that people know from make, GitHub Actions, GitLab, docker compose, Taskfile and the like, and what a plan has in place of each.
  * Words that are only misspelt are not here: a search for similar words finds those.
  */
-import type { Foreign } from "../std/schema-maps.ts";
+import type { Foreign } from "../../std/schema-maps.ts";
 
 type Words = Readonly<Record<string, Foreign>>;
 

@@ -1,6 +1,6 @@
 /** From bytes to text: strict UTF-8 without NUL, of a bounded size. A byte order mark is allowed and dropped. */
-import { err, ok, type Result } from "../std/result.ts";
-import type { Finding } from "./diagnostics.ts";
+import { err, ok, type Result } from "../../std/result.ts";
+import type { Finding } from "../check/diagnostics.ts";
 
 /** Enough for several million tasks; beyond it the text itself would not fit comfortably in memory. */
 const PLAN_BYTES_MAX = 256 * 2 ** 20;

@@ -1,7 +1,8 @@
 /** From findings to diagnostics: each with its line and column, in the order of the file, and never too many. */
+
+import { offsetOf, Place, positionsIn } from "../read/places.ts";
+import type { Source } from "../read/source.ts";
 import { DIAGNOSTICS, type Diagnostic, type Finding, type Findings, severityOf } from "./diagnostics.ts";
-import { offsetOf, Place, positionsIn } from "./places.ts";
-import type { Source } from "./source.ts";
 
 /** `source` finds the places of findings that have a path; without one they all have offsets. */
 export function diagnose(findings: Findings, text: string, file: string, source?: Source): readonly Diagnostic[] {

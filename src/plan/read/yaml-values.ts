@@ -1,8 +1,8 @@
 /** From the nodes of a YAML document to plain values, with a bound on what aliases may make of them. */
 import { isAlias, isScalar, isSeq, type ParsedNode, type Scalar, type YAMLMap, type YAMLSeq } from "yaml";
-import { shorten } from "../std/problems.ts";
-import { isMap } from "../std/schema.ts";
-import type { Finding } from "./diagnostics.ts";
+import { shorten } from "../../std/problems.ts";
+import { isMap } from "../../std/schema.ts";
+import type { Finding } from "../check/diagnostics.ts";
 import { DEPTH_MAX, nestedTooDeeply } from "./source.ts";
 
 /** Aliases may make a document this many times as large as it is written, and any document may have this size. */

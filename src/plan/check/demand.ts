@@ -1,8 +1,8 @@
 /** Says which requests of a plan can never be met, by the plan itself or by the machine it is checked for. */
-import type { TaskNo } from "../domain/graph.ts";
-import { type Amounts, functionCapability, type Rates, SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
-import type { Path } from "../std/problems.ts";
-import { didYouMean } from "../std/schema.ts";
+import type { TaskNo } from "../../domain/graph.ts";
+import { type Amounts, functionCapability, type Rates, SPEC_DEFAULTS, type TaskSpec } from "../../domain/spec.ts";
+import type { Path } from "../../std/problems.ts";
+import { didYouMean } from "../../std/schema.ts";
 import type { Finding, Findings } from "./diagnostics.ts";
 import { describeImpossible, impossible, impossibleByItself } from "./resources.ts";
 import type { Subject } from "./validate.ts";

@@ -1,5 +1,12 @@
 /** Everything that can be wrong with a plan: a stable code, how grave it is, and what to do. Docs are made from this table. */
-import { type Blame, type Path, PROBLEMS_MAX, type Problem, type ProblemCode, type Problems } from "../std/problems.ts";
+import {
+  type Blame,
+  type Path,
+  PROBLEMS_MAX,
+  type Problem,
+  type ProblemCode,
+  type Problems,
+} from "../../std/problems.ts";
 
 export const SEVERITIES = ["error", "warning"] as const;
 export type Severity = (typeof SEVERITIES)[number];

@@ -1,6 +1,6 @@
 /** From text to a plain value: JSON or YAML, whichever it is. */
-import { err, ok, type Result } from "../std/result.ts";
-import type { Finding } from "./diagnostics.ts";
+import { err, ok, type Result } from "../../std/result.ts";
+import type { Finding } from "../check/diagnostics.ts";
 import { type JsonScan, scanJson } from "./json-scan.ts";
 import { duplicateFindings, type Source, taskKeysOf } from "./source.ts";
 import { type FastYaml, readFastYaml } from "./yaml-fast.ts";

@@ -1,12 +1,12 @@
 /** The rules for a plan's graph: every name is a task, no task waits for itself, all requests can be met, no two writers collide. */
-import { type Graph, type TaskNo, taskNo } from "../domain/graph.ts";
-import type { TaskId } from "../domain/ids.ts";
-import type { TaskSpec } from "../domain/spec.ts";
-import { closest } from "../std/closest.ts";
-import { type Path, type PathPart, shorten } from "../std/problems.ts";
+import { type Graph, type TaskNo, taskNo } from "../../domain/graph.ts";
+import type { TaskId } from "../../domain/ids.ts";
+import type { TaskSpec } from "../../domain/spec.ts";
+import { closest } from "../../std/closest.ts";
+import { type Path, type PathPart, shorten } from "../../std/problems.ts";
+import { findCircles, topologicalOrder } from "../order.ts";
 import type { Finding, Findings } from "./diagnostics.ts";
 import { findHazards, type Hazard } from "./hazards.ts";
-import { findCircles, topologicalOrder } from "./order.ts";
 
 export interface Subject {
   readonly tasks: readonly TaskSpec[];

@@ -1,5 +1,5 @@
 /** Warns of tasks that are to run in a directory that is not there. */
-import type { TaskNo } from "../domain/graph.ts";
+import type { TaskNo } from "../../domain/graph.ts";
 import type { Findings } from "./diagnostics.ts";
 import type { Subject } from "./validate.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parsePlan } from "./plan.ts";
+import { parsePlan } from "../plan.ts";
 import { namesTaken } from "./shell-names.ts";
 
 describe("a script takes from its environment", () => {

@@ -1,6 +1,6 @@
 /** Warns of variables that tasks name and do not get: a task has only the variables of the scheduler's environment that are passed to it. */
-import type { TaskNo } from "../domain/graph.ts";
-import type { TaskSpec, Work } from "../domain/spec.ts";
+import type { TaskNo } from "../../domain/graph.ts";
+import type { TaskSpec, Work } from "../../domain/spec.ts";
 import type { Findings } from "./diagnostics.ts";
 import { namesTaken } from "./shell-names.ts";
 import type { Subject } from "./validate.ts";

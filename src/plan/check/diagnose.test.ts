@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { type ParseOptions, parsePlan } from "../plan.ts";
 import type { Diagnostic } from "./diagnostics.ts";
-import { type ParseOptions, parsePlan } from "./plan.ts";
 
 const parse = (text: string, options: ParseOptions = {}, file = "plan.yaml") =>
   parsePlan(new TextEncoder().encode(text), file, options);

@@ -1,11 +1,11 @@
 /** The short texts of a plan that have a meaning of their own: ids, durations, amounts, paths, words. */
-import { ID_LENGTH_MAX, isId, type TaskId, taskId } from "../domain/ids.ts";
-import { normalizePath, PATH_LENGTH_MAX } from "../domain/paths.ts";
-import { parseBytes } from "../domain/size.ts";
-import type { Rate } from "../domain/spec.ts";
-import { formatDuration, type Millis, millis, parseDuration } from "../domain/time.ts";
-import { integer, number, type Schema, string, text, union } from "../std/schema.ts";
-import type { KeyRule } from "../std/schema-maps.ts";
+import { ID_LENGTH_MAX, isId, type TaskId, taskId } from "../../domain/ids.ts";
+import { normalizePath, PATH_LENGTH_MAX } from "../../domain/paths.ts";
+import { parseBytes } from "../../domain/size.ts";
+import type { Rate } from "../../domain/spec.ts";
+import { formatDuration, type Millis, millis, parseDuration } from "../../domain/time.ts";
+import { integer, number, type Schema, string, text, union } from "../../std/schema.ts";
+import type { KeyRule } from "../../std/schema-maps.ts";
 
 const ID_PATTERN = `^[A-Za-z0-9_][A-Za-z0-9._-]{0,${ID_LENGTH_MAX - 1}}$`;
 const ID_EXPECTS = `letters, digits, ".", "_" and "-", at most ${ID_LENGTH_MAX}, not starting with "." or "-"`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parsePlan } from "./plan.ts";
+import { parsePlan } from "../plan.ts";
 
 /** Everything that is said of the plan, as `line:column CODE`. */
 async function said(text: string, file = "plan.yaml"): Promise<readonly string[]> {
