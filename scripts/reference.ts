@@ -1,8 +1,8 @@
 /** The reference pages, made from the tables that the program itself uses: what they say cannot be out of date. */
 import { POOL, SETTING_NAMES, SETTINGS, variableOf } from "../src/app/config/config.ts";
-import { type CommandSpec, GROUPS } from "../src/cli/command.ts";
-import { COMMANDS } from "../src/cli/commands.ts";
-import { describeOption, optionName, usageOf } from "../src/cli/help.ts";
+import { type CommandSpec, GROUPS } from "../src/cli/frame/command.ts";
+import { COMMANDS } from "../src/cli/frame/commands.ts";
+import { describeOption, optionName, usageOf } from "../src/cli/frame/help.ts";
 import { USER_ERRORS } from "../src/domain/errors.ts";
 import type { EventKind } from "../src/domain/event.ts";
 import { PASSED } from "../src/execute/process/environment.ts";
@@ -32,7 +32,7 @@ function cli(): string {
   });
   return `# Commands
 
-${MADE("src/cli/commands.ts")}
+${MADE("src/cli/frame/commands.ts")}
 
 \`rota help\` lists these, and \`rota help COMMAND\` shows one. Options that take a value are written \`--name VALUE\` or
 \`--name=VALUE\`; everything after \`--\` is an argument. \`--state DIR\` and \`--json\` may stand before the command too.

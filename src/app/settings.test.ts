@@ -5,7 +5,7 @@ import { freshDir } from "../../test/rig/cli.ts";
 import { ManualClock } from "../../test/rig/clock.ts";
 import { openRig, type Rig } from "../../test/rig/rig.ts";
 import { refusal } from "../../test/rig/sessions.ts";
-import { pollInterval } from "../cli/poll.ts";
+import { pollInterval } from "../cli/frame/poll.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
 import { answerBell } from "./agents/bell.ts";
 import { loadConfig } from "./config/config.ts";

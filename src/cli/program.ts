@@ -2,18 +2,18 @@
 import { endingAtFaults } from "../app/faults.ts";
 import { UserError } from "../domain/errors.ts";
 import { toldOf } from "../domain/told.ts";
-import type { CommandSpec, Context, Surroundings } from "./command.ts";
-import { type CommandLine, parseCommandLine } from "./parse.ts";
-import { commandsTo, filledIn, rootHere, rootMeant, withCommands } from "./printed.ts";
+import type { CommandSpec, Context, Surroundings } from "./frame/command.ts";
+import { type CommandLine, parseCommandLine } from "./frame/parse.ts";
+import { commandsTo, filledIn, rootHere, rootMeant, withCommands } from "./frame/printed.ts";
 
-export { called } from "./called.ts";
-export { systemTerminal } from "./terminal.ts";
+export { called } from "./frame/called.ts";
+export { systemTerminal } from "./frame/terminal.ts";
 
 /** The program met a fault of its own: what BSD's sysexits call EX_SOFTWARE. */
 const EXIT_BUG = 70;
 
 export async function runProgram(args: readonly string[], around: Surroundings): Promise<number> {
-  const { COMMANDS } = await import("./commands.ts");
+  const { COMMANDS } = await import("./frame/commands.ts");
   const context = { ...around, commandsTo: commandsTo(COMMANDS, around) };
   let line: CommandLine | undefined;
   using faults = endingAtFaults();
@@ -33,7 +33,7 @@ async function obey(line: CommandLine, commands: readonly CommandSpec[], context
       return 0;
     }
     case "help": {
-      const { helpOn } = await import("./help.ts");
+      const { helpOn } = await import("./frame/help.ts");
       const text = helpOn(line.command ?? line.family, commands, context.terminal);
       // Without a command there is nothing to do, and a script should notice that.
       if (line.asked) context.terminal.out(text);

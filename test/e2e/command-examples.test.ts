@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { COMMANDS } from "../../src/cli/frame/commands.ts";
 import { freshDir } from "../rig/cli.ts";
 import { bash } from "../rig/guide.ts";
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { COMMANDS } from "../../src/cli/frame/commands.ts";
 import { Problems } from "../../src/std/problems.ts";
 import type { Schema } from "../../src/std/schema.ts";
 import type { Grant, Submitted } from "../../src/wire/answers.ts";

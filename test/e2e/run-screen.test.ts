@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openScreen } from "../../src/cli/screen.ts";
+import { openScreen } from "../../src/cli/frame/screen.ts";
 import { atTerminal } from "../rig/pty.ts";
 import { openPlace, until } from "../rig/rota.ts";
 

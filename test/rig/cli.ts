@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
+import type { Terminal } from "../../src/cli/frame/terminal.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import type { Terminal } from "../../src/cli/terminal.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const MAIN = join(ROOT, "src/cli/main.ts");

@@ -1,5 +1,5 @@
 /** Arguments and options that several commands have. */
-import { type ArgumentSpec, type OptionSpec, SHARED_OPTIONS } from "../command.ts";
+import { type ArgumentSpec, type OptionSpec, SHARED_OPTIONS } from "../frame/command.ts";
 
 export const { state, json } = SHARED_OPTIONS;
 export const PLAN: ArgumentSpec = {
