@@ -9,9 +9,9 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { replayAll } from "../../src/store/replay.ts";
-import { audit } from "../../src/store/sqlite/audit.ts";
 import { migrate, migrationsIn, userVersion } from "../../src/store/sqlite/migrate.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { audit } from "../../src/store/sqlite/sums/audit.ts";
 import {
   ALL,
   CALLS,

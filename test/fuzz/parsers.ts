@@ -25,7 +25,7 @@ import { readFastYaml } from "../../src/plan/read/yaml-fast.ts";
 import { readFullYaml } from "../../src/plan/read/yaml-full.ts";
 import { type Line, LineCutter } from "../../src/std/lines.ts";
 import { fromLedgerRow, type LedgerRow } from "../../src/store/ledger.ts";
-import { Pager, rowsOn } from "../../src/store/sqlite/pages.ts";
+import { Pager, rowsOn } from "../../src/store/sqlite/ledger/pages.ts";
 
 import { neutralize } from "../../src/views/text/text.ts";
 import { eventReader, type Message } from "../../src/wire/event-stream.ts";

@@ -7,7 +7,7 @@ import { writeSync } from "node:fs";
 import { instant } from "../../src/domain/time.ts";
 import { systemClock } from "../../src/effects/clock.ts";
 import type { SqliteOptions } from "../../src/store/sqlite/connect.ts";
-import { SYNC_WITHIN } from "../../src/store/sqlite/log-sync.ts";
+import { SYNC_WITHIN } from "../../src/store/sqlite/log/sync.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { ALWAYS } from "./stores.ts";
 import { perform } from "./verbs.ts";

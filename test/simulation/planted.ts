@@ -121,12 +121,12 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "the epoch is not checked": bug("store/memory/store.ts", "batch.epoch !== epoch ||", ""),
   "SQLite: the epoch is not checked": bug(
-    "store/sqlite/write.ts",
+    "store/sqlite/writing/write.ts",
     "if (sql.holdsEpoch.get(sheet.epoch) === undefined) return false;",
     "",
   ),
   "SQLite: a batch is written in part": bug(
-    "store/sqlite/target.ts",
+    "store/sqlite/writing/target.ts",
     "begin[mode].run();",
     'begin[mode].run(); if (mode === "immediate") { commit.run(); begin.deferred.run(); }',
   ),
@@ -136,7 +136,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     'db.exec("pragma synchronous = off")',
   ),
   "SQLite: a commit that was broken off is taken for damage": bug(
-    "store/sqlite/log-check.ts",
+    "store/sqlite/log/check.ts",
     "if (ended) lost++;",
     "lost++;",
   ),

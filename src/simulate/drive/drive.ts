@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import { isRecorded } from "../../domain/event.ts";
 import { connect, type Durability } from "../../store/sqlite/connect.ts";
-import { endOfLog } from "../../store/sqlite/log-check.ts";
+import { endOfLog } from "../../store/sqlite/log/check.ts";
 import { openSqliteStore } from "../../store/sqlite/store.ts";
 import type { Batch, Store } from "../../store/store.ts";
 import type { VirtualClock } from "../clock.ts";

@@ -1,8 +1,8 @@
 /** The files of a store on the disk at one moment, and what is left of them when writing is interrupted. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { endOfLog, placeInLog } from "../../store/sqlite/log-check.ts";
-import type { Position } from "../../store/sqlite/log-mark.ts";
+import { endOfLog, placeInLog } from "../../store/sqlite/log/check.ts";
+import type { Position } from "../../store/sqlite/log/mark.ts";
 import type { Chance } from "../faults/chance.ts";
 
 export interface Image {

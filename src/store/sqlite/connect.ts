@@ -4,10 +4,10 @@ import { UserError } from "../../domain/errors.ts";
 import type { Clock } from "../../effects/clock.ts";
 import type { Owner } from "../store.ts";
 import { asUserError, isUnopened } from "./failure.ts";
-import { brokenLog } from "./log-check.ts";
+import { brokenLog } from "./log/check.ts";
 import { migrate, refuseForeign } from "./migrate.ts";
 import { type Database, type Platform, REAL } from "./platform.ts";
-import { damaged } from "./sums.ts";
+import { damaged } from "./sums/sums.ts";
 
 /** `full`: a commit is on the disk before it is answered. `normal`: about a second later, so that a power cut may lose the last ones, never mix them up. */
 export const DURABILITIES = ["full", "normal"] as const;

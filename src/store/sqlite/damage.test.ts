@@ -13,7 +13,7 @@ import { always } from "../../../test/rig/property.ts";
 import { BEFORE_PRUNE, perform, portrait, portraits, STEPS } from "../../../test/rig/verbs.ts";
 import { seededRandom } from "../../effects/random.ts";
 import { openSqliteStore } from "./store.ts";
-import { sumOf } from "./sums.ts";
+import { sumOf } from "./sums/sums.ts";
 
 const SEED = Number(process.env["SEED"] ?? 17);
 const CASES = Number(process.env["DAMAGE"] ?? 220);

@@ -7,15 +7,15 @@ import { profile } from "../../../test/rig/sessions.ts";
 import { runId, workerId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
 import { type EventQuery, NOTHING } from "../store.ts";
-import { audit } from "./audit.ts";
+import { mayHave, PAGE_MAX, type Page } from "./ledger/pages.ts";
+import { readEvents } from "./ledger/read-ledger.ts";
 import { migrate } from "./migrate.ts";
-import { mayHave, PAGE_MAX, type Page } from "./pages.ts";
 import type { Statement } from "./platform.ts";
-import type { Target } from "./read.ts";
-import { readEvents } from "./read-ledger.ts";
-import { sheetOf } from "./sheet.ts";
-import { targetOn } from "./target.ts";
-import { writeSheet } from "./write.ts";
+import type { Target } from "./reading/read.ts";
+import { audit } from "./sums/audit.ts";
+import { sheetOf } from "./writing/sheet.ts";
+import { targetOn } from "./writing/target.ts";
+import { writeSheet } from "./writing/write.ts";
 
 interface Opened {
   readonly db: DatabaseSync;

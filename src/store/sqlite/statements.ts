@@ -1,8 +1,8 @@
 /** Every statement the SQLite store runs, prepared once, named for what it does. */
 
-import { Inserts } from "./inserts.ts";
-import { PAGE_MAX } from "./pages.ts";
+import { PAGE_MAX } from "./ledger/pages.ts";
 import type { Database, Statement } from "./platform.ts";
+import { Inserts } from "./writing/inserts.ts";
 
 export type Reading = ReturnType<typeof prepareReading>;
 

@@ -1,22 +1,22 @@
 /** The store in one SQLite file. One writer, write-ahead log, everything of a turn in one transaction. */
 import { err, ok } from "../../std/result.ts";
 import type { Epoch, OnRecord, Store } from "../store.ts";
-import { audit } from "./audit.ts";
 import { connect, placeOf, refuseOldSqlite, type SqliteOptions } from "./connect.ts";
 import { asUserError } from "./failure.ts";
-import { ownerLives } from "./judge.ts";
-import { brokenLog } from "./log-check.ts";
-import { forgetMark } from "./log-mark.ts";
+import { pruneRuns } from "./ledger/prune.ts";
+import { brokenLog } from "./log/check.ts";
+import { forgetMark } from "./log/mark.ts";
 import { type Database, REAL } from "./platform.ts";
-import { pruneRuns } from "./prune.ts";
-import { readOwner, type Source, type Target } from "./read.ts";
-import { plainly, readsOf } from "./reads.ts";
-import { forgetAnswers, readSecret } from "./registers.ts";
+import { ownerLives } from "./reading/judge.ts";
+import { readOwner, type Source, type Target } from "./reading/read.ts";
+import { plainly, readsOf } from "./reading/reads.ts";
 import { prepareForgetting } from "./statements.ts";
-import { sumOf } from "./sums.ts";
-import { sourceOn, targetOn, transactions } from "./target.ts";
-import { addRequest } from "./write.ts";
-import { Writes } from "./writes.ts";
+import { audit } from "./sums/audit.ts";
+import { forgetAnswers, readSecret } from "./sums/registers.ts";
+import { sumOf } from "./sums/sums.ts";
+import { sourceOn, targetOn, transactions } from "./writing/target.ts";
+import { addRequest } from "./writing/write.ts";
+import { Writes } from "./writing/writes.ts";
 
 export function openSqliteStore(file: string, options: SqliteOptions = {}): Store {
   refuseOldSqlite(process.versions.sqlite ?? "0");

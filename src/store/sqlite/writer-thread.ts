@@ -4,12 +4,12 @@ import { UserError } from "../../domain/errors.ts";
 import { Turns } from "../turns.ts";
 import { connectBeside } from "./connect.ts";
 import { asUserError, isOfDisk } from "./failure.ts";
-import { folding } from "./fold.ts";
-import { unpack } from "./packing.ts";
-import type { Sheet } from "./sheet.ts";
-import { targetOn, transactions } from "./target.ts";
-import { writeSheet } from "./write.ts";
+import { unpack } from "./ledger/packing.ts";
+import { folding } from "./log/fold.ts";
 import type { FromWriter, PackedSheet, ToWriter, WriterData, WriterFailure } from "./writer.ts";
+import type { Sheet } from "./writing/sheet.ts";
+import { targetOn, transactions } from "./writing/target.ts";
+import { writeSheet } from "./writing/write.ts";
 
 const { file, durability, foldAfter } = workerData as WriterData;
 const db = connectBeside(file, durability);

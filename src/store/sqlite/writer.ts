@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import type { Worker } from "node:worker_threads";
 import type { UserErrorCode } from "../../domain/errors.ts";
 import type { Aside, Durability } from "./connect.ts";
-import { type Packed, pack } from "./packing.ts";
-import type { Sheet } from "./sheet.ts";
+import { type Packed, pack } from "./ledger/packing.ts";
+import type { Sheet } from "./writing/sheet.ts";
 
 /** What the thread is given when it starts. */
 export interface WriterData {

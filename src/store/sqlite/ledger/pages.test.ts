@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { success, task } from "../../../test/rig/builders.ts";
-import { always } from "../../../test/rig/property.ts";
-import { claimed, FIRST, NOW, Scribe, started } from "../../../test/rig/scribe.ts";
-import { runId } from "../../domain/ids.ts";
-import { runNo } from "../../domain/run.ts";
-import { acquired } from "../conformance.ts";
-import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
+import { success, task } from "../../../../test/rig/builders.ts";
+import { always } from "../../../../test/rig/property.ts";
+import { claimed, FIRST, NOW, Scribe, started } from "../../../../test/rig/scribe.ts";
+import { runId } from "../../../domain/ids.ts";
+import { runNo } from "../../../domain/run.ts";
+import { acquired } from "../../conformance.ts";
+import { fromLedgerRow, type LedgerRow } from "../../ledger.ts";
+import { openSqliteStore } from "../store.ts";
 import { PAGE_MAX, type Page, Pager, rowsOn } from "./pages.ts";
-import { openSqliteStore } from "./store.ts";
 
 const done = { kind: "succeeded", outcome: success } as const;
 

@@ -1,9 +1,9 @@
 /** The figures that the rows of each run, and of the ledger as a whole, must add up to: a missing or older row does not. */
 
-import { isRecorded } from "../../domain/event.ts";
-import type { Batch } from "../store.ts";
-import type { Statement } from "./platform.ts";
-import type { SealReading, Writing } from "./statements.ts";
+import { isRecorded } from "../../../domain/event.ts";
+import type { Batch } from "../../store.ts";
+import type { Statement } from "../platform.ts";
+import type { SealReading, Writing } from "../statements.ts";
 import { damaged, sumOf, verify } from "./sums.ts";
 
 /** The run under which the seal of the whole ledger stands. */

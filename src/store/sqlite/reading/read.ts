@@ -1,13 +1,13 @@
 /** From rows to values. Every row is checked against its checksum first. */
 
-import { type DurationRecord, type History, NO_HISTORY } from "../../domain/history.ts";
-import { type RunManifest, type RunNo, type RunStatus, runNo } from "../../domain/run.ts";
-import { type TaskSpec, unpackSpec } from "../../domain/spec.ts";
-import type { RunRow, TaskRow } from "../rows.ts";
-import type { Owner, PendingRequest, Request, StoredRun, WhichRuns } from "../store.ts";
-import { refuseMissing, sealOf } from "./seals.ts";
-import type { Reading, SealReading, Writing } from "./statements.ts";
-import { damaged, sumAt, sumOf, type Value, verify } from "./sums.ts";
+import { type DurationRecord, type History, NO_HISTORY } from "../../../domain/history.ts";
+import { type RunManifest, type RunNo, type RunStatus, runNo } from "../../../domain/run.ts";
+import { type TaskSpec, unpackSpec } from "../../../domain/spec.ts";
+import type { RunRow, TaskRow } from "../../rows.ts";
+import type { Owner, PendingRequest, Request, StoredRun, WhichRuns } from "../../store.ts";
+import type { Reading, SealReading, Writing } from "../statements.ts";
+import { refuseMissing, sealOf } from "../sums/seals.ts";
+import { damaged, sumAt, sumOf, type Value, verify } from "../sums/sums.ts";
 
 export type Row = Record<string, unknown>;
 

@@ -1,12 +1,12 @@
 /** The small tables beside the runs: sessions, pauses, answered requests and finished idempotency keys. */
-import type { WorkerId } from "../../domain/ids.ts";
-import type { Pause } from "../../domain/pause.ts";
-import type { Session, SessionProfile, SessionState } from "../../domain/session.ts";
-import type { Instant } from "../../domain/time.ts";
-import type { Batch, DoneKey, Remembrance } from "../store.ts";
-import type { Source, Target } from "./read.ts";
+import type { WorkerId } from "../../../domain/ids.ts";
+import type { Pause } from "../../../domain/pause.ts";
+import type { Session, SessionProfile, SessionState } from "../../../domain/session.ts";
+import type { Instant } from "../../../domain/time.ts";
+import type { Batch, DoneKey, Remembrance } from "../../store.ts";
+import type { Source, Target } from "../reading/read.ts";
+import type { Writing } from "../statements.ts";
 import { refuseMissing, sealTable, sumIn } from "./seals.ts";
-import type { Writing } from "./statements.ts";
 import { sumOf, verify } from "./sums.ts";
 
 type Register = Pick<Batch, "sessions" | "pauses" | "answers" | "done">;

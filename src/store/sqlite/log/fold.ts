@@ -2,8 +2,8 @@
  * Folds the write-ahead log back into the database between two commits, when it has become long. This takes many times as long as a commit,
  * and SQLite would do it within one, while a caller waits.
  */
-import { isOfDisk } from "./failure.ts";
-import type { Database } from "./platform.ts";
+import { isOfDisk } from "../failure.ts";
+import type { Database } from "../platform.ts";
 
 /** To be called after one commit or several: folds a log of `foldAfter` pages, or leaves it for the next time while another connection reads it. */
 export function folding(db: Database, foldAfter: number): () => void {

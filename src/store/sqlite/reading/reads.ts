@@ -1,11 +1,11 @@
 /** The verbs that only read, each from one state of the file, with errors that tell a person what to do. */
-import type { Store } from "../store.ts";
-import { asUserError } from "./failure.ts";
+import type { Store } from "../../store.ts";
+import { asUserError } from "../failure.ts";
+import { readEvents, readForgotten, readLastSeq } from "../ledger/read-ledger.ts";
+import { readAnswer, readDoneKeys, readPauses, readSessions } from "../sums/registers.ts";
+import { type Counted, refuseMissing } from "../sums/seals.ts";
+import type { transactions } from "../writing/target.ts";
 import { readHistory, readRequests, readRun, readRuns, type Source } from "./read.ts";
-import { readEvents, readForgotten, readLastSeq } from "./read-ledger.ts";
-import { readAnswer, readDoneKeys, readPauses, readSessions } from "./registers.ts";
-import { type Counted, refuseMissing } from "./seals.ts";
-import type { transactions } from "./target.ts";
 
 export type Reads = Pick<
   Store,

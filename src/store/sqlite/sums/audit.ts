@@ -1,6 +1,6 @@
 /** Checks every row, and says which are not as they were written. */
-import type { Database } from "./platform.ts";
-import type { Row } from "./read.ts";
+import type { Database } from "../platform.ts";
+import type { Row } from "../reading/read.ts";
 import { COUNTED, type Counted, type Seal, WHOLE_LEDGER } from "./seals.ts";
 import { sumOf, TABLES, type Table, type Value } from "./sums.ts";
 

@@ -2,9 +2,9 @@
  * The ledger in pages: events of one run that follow each other and were written at once are one row. A row for each event took a third
  * of the time of a batch, and half as much room again.
  */
-import { type Event, isRecorded, isTaskEvent } from "../../domain/event.ts";
-import { dataOf, type LedgerRow } from "../ledger.ts";
-import { damaged, type Value } from "./sums.ts";
+import { type Event, isRecorded, isTaskEvent } from "../../../domain/event.ts";
+import { dataOf, type LedgerRow } from "../../ledger.ts";
+import { damaged, type Value } from "../sums/sums.ts";
 
 /** Also a constant of the queries: they look for a position this far before it, where its page begins at the earliest. */
 export const PAGE_MAX = 128;

@@ -1,8 +1,8 @@
 /** A connection for writing: its statements, and one transaction after the other. */
 
-import type { Database } from "./platform.ts";
-import type { Source, Target } from "./read.ts";
-import { prepareReading, prepareSeals, prepareWriting } from "./statements.ts";
+import type { Database } from "../platform.ts";
+import type { Source, Target } from "../reading/read.ts";
+import { prepareReading, prepareSeals, prepareWriting } from "../statements.ts";
 
 export const sourceOn = (db: Database): Source => ({ sql: prepareReading(db), seals: prepareSeals(db) });
 

@@ -1,13 +1,13 @@
 /** Reads the events back: every page is checked against its checksum, and a missing one is noticed. */
-import type { Event } from "../../domain/event.ts";
-import type { Range } from "../../std/skips.ts";
-import { fromLedgerRow, type LedgerRow } from "../ledger.ts";
-import type { EventQuery } from "../store.ts";
+import type { Event } from "../../../domain/event.ts";
+import type { Range } from "../../../std/skips.ts";
+import { fromLedgerRow, type LedgerRow } from "../../ledger.ts";
+import type { EventQuery } from "../../store.ts";
+import { type Row, refuseDisorder, type Source } from "../reading/read.ts";
+import type { SealReading } from "../statements.ts";
+import { findSeal, refuseMissing, sealOf, WHOLE_LEDGER } from "../sums/seals.ts";
+import { damaged, sumOf, verify } from "../sums/sums.ts";
 import { mayHave, type Page, rowsOn } from "./pages.ts";
-import { type Row, refuseDisorder, type Source } from "./read.ts";
-import { findSeal, refuseMissing, sealOf, WHOLE_LEDGER } from "./seals.ts";
-import type { SealReading } from "./statements.ts";
-import { damaged, sumOf, verify } from "./sums.ts";
 
 export function readEvents(source: Source, query: EventQuery): readonly Event[] {
   const { run, task, limit = Number.POSITIVE_INFINITY } = query;

@@ -2,13 +2,13 @@
  * The rows of a batch: plain values in the order of the columns, one row after the other, so that they can be bound as they are,
  * here or in another thread.
  */
-import { packSpec } from "../../domain/spec.ts";
-import { invariant } from "../../std/invariant.ts";
-import type { TaskRow } from "../rows.ts";
-import type { Batch } from "../store.ts";
-import { addPages } from "./pages.ts";
-import { type Moved, movesIn } from "./seals.ts";
-import type { Value } from "./sums.ts";
+import { packSpec } from "../../../domain/spec.ts";
+import { invariant } from "../../../std/invariant.ts";
+import type { TaskRow } from "../../rows.ts";
+import type { Batch } from "../../store.ts";
+import { addPages } from "../ledger/pages.ts";
+import { type Moved, movesIn } from "../sums/seals.ts";
+import type { Value } from "../sums/sums.ts";
 
 /** The parts of a batch that are small, and are written as they are. */
 type Rest = Omit<Batch, "events" | "submitted" | "tasks">;

@@ -4,8 +4,8 @@
  * damaged; so does a log that was damaged. The mark tells them apart: if the machine was not rebooted, or the damaged page had been synced,
  * no power cut has done it.
  */
-import type { Files, OpenFile, Platform } from "./platform.ts";
-import { sumOf } from "./sums.ts";
+import type { Files, OpenFile, Platform } from "../platform.ts";
+import { sumOf } from "../sums/sums.ts";
 
 /** A place in the log. The salts name the log: when SQLite starts it again from its beginning, it gets others. */
 export interface Position {

@@ -5,8 +5,9 @@
  * then a commit that ended before another one began. Where every commit is synced before it is answered, that is damage. Where commits are
  * synced later, a power cut may leave the same among the commits that were not synced (`log-mark.ts`).
  */
-import { isOfEarlierBoot, NOWHERE, type Position, readMark } from "./log-mark.ts";
-import type { Files, Platform } from "./platform.ts";
+
+import type { Files, Platform } from "../platform.ts";
+import { isOfEarlierBoot, NOWHERE, type Position, readMark } from "./mark.ts";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;

@@ -4,12 +4,12 @@
  * what stood there to the database. SQLite itself syncs the folder entry of a new log, with the first commit. Nothing is synced while nothing
  * is written.
  */
-import { type Instant, later, millis, seconds } from "../../domain/time.ts";
-import type { Clock, Timer } from "../../effects/clock.ts";
-import { relax, stiffen } from "./connect.ts";
-import { SALT_BYTES, SALTS_AT, saltsIn } from "./log-check.ts";
-import { LogMark, NOWHERE, type Position } from "./log-mark.ts";
-import type { Database, OpenFile, Platform, Statement } from "./platform.ts";
+import { type Instant, later, millis, seconds } from "../../../domain/time.ts";
+import type { Clock, Timer } from "../../../effects/clock.ts";
+import { relax, stiffen } from "../connect.ts";
+import type { Database, OpenFile, Platform, Statement } from "../platform.ts";
+import { SALT_BYTES, SALTS_AT, saltsIn } from "./check.ts";
+import { LogMark, NOWHERE, type Position } from "./mark.ts";
 
 /** A power cut loses at most about this much of what was answered, counted from the first commit that is not on the disk. */
 export const SYNC_WITHIN = seconds(1);

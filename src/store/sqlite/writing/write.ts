@@ -1,15 +1,15 @@
 /** Writes what a turn has brought, each row with its checksum. */
-import { afterLessons, type DurationRecord, type History, type Lesson } from "../../domain/history.ts";
-import type { RunStatus } from "../../domain/run.ts";
-import { packSpec } from "../../domain/spec.ts";
-import type { RunRow } from "../rows.ts";
-import type { Request, SpecWrite } from "../store.ts";
-import { readHistory, type Target } from "./read.ts";
-import { writeRegisters } from "./registers.ts";
-import { advanceSeals, sealTable, sumIn } from "./seals.ts";
+import { afterLessons, type DurationRecord, type History, type Lesson } from "../../../domain/history.ts";
+import type { RunStatus } from "../../../domain/run.ts";
+import { packSpec } from "../../../domain/spec.ts";
+import type { RunRow } from "../../rows.ts";
+import type { Request, SpecWrite } from "../../store.ts";
+import { readHistory, type Target } from "../reading/read.ts";
+import type { Writing } from "../statements.ts";
+import { writeRegisters } from "../sums/registers.ts";
+import { advanceSeals, sealTable, sumIn } from "../sums/seals.ts";
+import { sumAt, sumOf, type Value } from "../sums/sums.ts";
 import { type Rows, type Sheet, TASK_WIDTH } from "./sheet.ts";
-import type { Writing } from "./statements.ts";
-import { sumAt, sumOf, type Value } from "./sums.ts";
 
 /** False when the store has another owner, or a row does not have the version that the batch replaces. */
 export function writeSheet(target: Target, sheet: Sheet): boolean {

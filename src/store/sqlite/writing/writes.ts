@@ -2,21 +2,21 @@
  * Every write to the file: a small one here, a large batch by the writer thread. After the disk has failed once nothing more is written: a
  * second try may seem to succeed although what the first one wrote is gone.
  */
-import { UserError } from "../../domain/errors.ts";
-import { systemClock } from "../../effects/clock.ts";
-import { err, ok } from "../../std/result.ts";
-import type { Store } from "../store.ts";
-import { Turns } from "../turns.ts";
-import { FOLD_AFTER, placeOf, type SqliteOptions } from "./connect.ts";
-import { asUserError, isOfDisk } from "./failure.ts";
-import { folding } from "./fold.ts";
-import { LogSync } from "./log-sync.ts";
-import { type Database, REAL } from "./platform.ts";
-import type { Target } from "./read.ts";
+import { UserError } from "../../../domain/errors.ts";
+import { systemClock } from "../../../effects/clock.ts";
+import { err, ok } from "../../../std/result.ts";
+import type { Store } from "../../store.ts";
+import { Turns } from "../../turns.ts";
+import { FOLD_AFTER, placeOf, type SqliteOptions } from "../connect.ts";
+import { asUserError, isOfDisk } from "../failure.ts";
+import { folding } from "../log/fold.ts";
+import { LogSync } from "../log/sync.ts";
+import { type Database, REAL } from "../platform.ts";
+import type { Target } from "../reading/read.ts";
+import { Writer, type WriterFailure } from "../writer.ts";
 import { type Sheet, sheetOf } from "./sheet.ts";
 import type { transactions } from "./target.ts";
 import { writeSheet } from "./write.ts";
-import { Writer, type WriterFailure } from "./writer.ts";
 
 export interface WritesDeps {
   readonly db: Database;

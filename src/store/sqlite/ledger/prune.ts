@@ -1,16 +1,16 @@
 /** Forgets runs that ended: their rows, and their events in the ledger. The forgotten positions are kept, as few ranges. */
-import type { Pause } from "../../domain/pause.ts";
-import type { RunNo } from "../../domain/run.ts";
-import { joined, type Range } from "../../std/skips.ts";
-import type { RunRow } from "../rows.ts";
-import type { Request } from "../store.ts";
-import { type Target, toRunRow } from "./read.ts";
+import type { Pause } from "../../../domain/pause.ts";
+import type { RunNo } from "../../../domain/run.ts";
+import { joined, type Range } from "../../../std/skips.ts";
+import type { RunRow } from "../../rows.ts";
+import type { Request } from "../../store.ts";
+import { type Target, toRunRow } from "../reading/read.ts";
+import type { Forgetting } from "../statements.ts";
+import { writePause } from "../sums/registers.ts";
+import { sealOf, sealTable } from "../sums/seals.ts";
+import { sumOf } from "../sums/sums.ts";
+import { deleteRequest } from "../writing/write.ts";
 import { toRange } from "./read-ledger.ts";
-import { writePause } from "./registers.ts";
-import { sealOf, sealTable } from "./seals.ts";
-import type { Forgetting } from "./statements.ts";
-import { sumOf } from "./sums.ts";
-import { deleteRequest } from "./write.ts";
 
 /** Gives the runs that were forgotten. The others have not ended, or are still needed. */
 export function pruneRuns(target: Target, sql: Forgetting, wanted: readonly RunNo[]): readonly RunNo[] {

@@ -2,8 +2,9 @@
  * Rows on their way to another thread. Sent as they are, every value would be copied by itself, which takes as long as writing them (0.2
  * microseconds a value, measured). So numbers go as one array and texts as a few strings.
  */
-import type { Rows } from "./sheet.ts";
-import type { Value } from "./sums.ts";
+
+import type { Value } from "../sums/sums.ts";
+import type { Rows } from "../writing/sheet.ts";
 
 export interface Packed {
   /** How many values each part has. */
