@@ -155,7 +155,7 @@ const IMPORTS_LEFT: Readonly<Record<string, number>> = {
   "src/app/config/config.ts": 25,
   "src/decide/dispatcher.ts": 25,
   "src/execute/process/executor.ts": 21,
-  "src/simulate/faults/arena.ts": 25,
+  "src/simulate/faults/world/arena.ts": 25,
 };
 
 const isSource = (path: string): boolean => /\.(?:ts|tsx|mjs)$/.test(path);

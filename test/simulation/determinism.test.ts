@@ -1,8 +1,8 @@
 /** One seed is one history, byte for byte. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { FAULT_KINDS, FAULTS } from "../../src/simulate/faults/fault-kinds.ts";
-import { STORE_KINDS, scenarioOf } from "../../src/simulate/faults/scenario.ts";
+import { FAULT_KINDS, FAULTS } from "../../src/simulate/faults/seed/fault-kinds.ts";
+import { STORE_KINDS, scenarioOf } from "../../src/simulate/faults/seed/scenario.ts";
 import { tryOut } from "../../src/simulate/faults/trial.ts";
 
 test.each(STORE_KINDS)("on %s, the same seed gives the same trace and the same ledger", async (store) => {

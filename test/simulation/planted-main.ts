@@ -1,5 +1,5 @@
 /** Looks for the planted bugs that are named, or for all, and prints for each, on each store, which seed found it, as lines of JSON. */
-import type { StoreKind } from "../../src/simulate/faults/scenario.ts";
+import type { StoreKind } from "../../src/simulate/faults/seed/scenario.ts";
 import { loadWith, type Simulator } from "./plant.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted.ts";
 

@@ -1,4 +1,4 @@
-import { STORE_KINDS, type StoreKind } from "../../src/simulate/faults/scenario.ts";
+import { STORE_KINDS, type StoreKind } from "../../src/simulate/faults/seed/scenario.ts";
 
 /**
  * Bugs that are planted on purpose: each is one change of the text of one file, made while that file is loaded, in a process of its own.
@@ -198,7 +198,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     2_000,
   ),
   "runs are taken up one by one": bug(
-    "simulate/faults/scheduler.ts",
+    "simulate/faults/world/scheduler.ts",
     "await this.engine.resumeAll(unfinished.map((run) => run.no));",
     "for (const run of unfinished) await this.engine.resume(run.no);",
   ),

@@ -1,6 +1,6 @@
 /** Seeds that a test tries out, on each store: `SEEDS=20000 SEED=5000` for more of them, and others; `STORE=sqlite` for one store. */
 import { expect, test } from "vitest";
-import { STORE_KINDS, type StoreKind } from "../../src/simulate/faults/scenario.ts";
+import { STORE_KINDS, type StoreKind } from "../../src/simulate/faults/seed/scenario.ts";
 import { replayCommand, shrink } from "../../src/simulate/faults/shrink.ts";
 import { tryOut } from "../../src/simulate/faults/trial.ts";
 

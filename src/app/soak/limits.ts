@@ -1,8 +1,8 @@
 /** The limits for a repeated seed, as they were typed. */
 import { UserError } from "../../domain/errors.ts";
 import type { Millis } from "../../domain/time.ts";
-import { FAULT_KINDS, type FaultKind } from "../../simulate/faults/fault-kinds.ts";
-import { type Limits, STORE_KINDS, type StoreKind } from "../../simulate/faults/scenario.ts";
+import { FAULT_KINDS, type FaultKind } from "../../simulate/faults/seed/fault-kinds.ts";
+import { type Limits, STORE_KINDS, type StoreKind } from "../../simulate/faults/seed/scenario.ts";
 
 export interface TypedLimits {
   readonly tasks: number | undefined;

@@ -3,7 +3,7 @@ import { type Millis, millis } from "../../domain/time.ts";
 import { systemClock } from "../../effects/clock.ts";
 import { memoryInUse } from "../../effects/machine.ts";
 import { type Campaign, runCampaign } from "../../simulate/faults/campaign.ts";
-import type { Limits, StoreKind } from "../../simulate/faults/scenario.ts";
+import type { Limits, StoreKind } from "../../simulate/faults/seed/scenario.ts";
 import { replayCommand, shrink } from "../../simulate/faults/shrink.ts";
 import { type Trial, tryOut } from "../../simulate/faults/trial.ts";
 import { type RealOptions, type RealReport, soakForReal } from "./real.ts";

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { dirname } from "node:path";
 import { endOfLog, placeInLog } from "../../store/sqlite/log/check.ts";
 import type { Position } from "../../store/sqlite/log/mark.ts";
-import type { Chance } from "../faults/chance.ts";
+import type { Chance } from "../faults/seed/chance.ts";
 
 export interface Image {
   readonly db: Buffer;

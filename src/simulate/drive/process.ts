@@ -2,8 +2,8 @@
 import { later, millis } from "../../domain/time.ts";
 import { type Database, type OpenFile, type Platform, REAL } from "../../store/sqlite/platform.ts";
 import type { VirtualClock } from "../clock.ts";
-import type { Chance } from "../faults/chance.ts";
-import { DiskError } from "../faults/medium.ts";
+import type { Chance } from "../faults/seed/chance.ts";
+import { DiskError } from "../faults/world/medium.ts";
 import { watched } from "./connection.ts";
 import type { Synced } from "./synced.ts";
 

@@ -1,6 +1,6 @@
 /** Many seeds, one after the other, and their results together. */
 import { type Millis, millis } from "../../domain/time.ts";
-import type { StoreKind } from "./scenario.ts";
+import type { StoreKind } from "./seed/scenario.ts";
 import { type Trial, tryOut } from "./trial.ts";
 
 export interface Campaign {

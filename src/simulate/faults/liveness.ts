@@ -3,8 +3,8 @@ import { eligible } from "../../decide/explain/eligible.ts";
 import { taskOf } from "../../domain/run.ts";
 import { formatDuration, type Millis, millis, minutes, seconds } from "../../domain/time.ts";
 import { isHeld, isOfSession, nameOf, type SeenTask } from "../history/seen.ts";
-import type { Arena } from "./arena.ts";
-import type { SimulatedScheduler } from "./scheduler.ts";
+import type { Arena } from "./world/arena.ts";
+import type { SimulatedScheduler } from "./world/scheduler.ts";
 
 /** How soon after the last fault a scheduler is in office again. */
 const BACK_WITHIN = seconds(60);

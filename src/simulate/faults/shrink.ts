@@ -1,7 +1,7 @@
 /** Makes a failing seed smaller: fewer plans, tasks, sessions and kinds of faults, and less time, as long as it still fails. */
 import { millis } from "../../domain/time.ts";
-import { FAULT_KINDS, type FaultKind } from "./fault-kinds.ts";
-import { type Limits, scenarioOf } from "./scenario.ts";
+import { FAULT_KINDS, type FaultKind } from "./seed/fault-kinds.ts";
+import { type Limits, scenarioOf } from "./seed/scenario.ts";
 import { type Trial, tryOut } from "./trial.ts";
 
 /** Tries in all: each is a whole simulation. */

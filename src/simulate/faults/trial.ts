@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import { type Instant, later, type Millis, millis, seconds } from "../../domain/time.ts";
 import { replayAll } from "../../store/replay.ts";
 import { isEnded } from "../history/seen.ts";
-import { Arena } from "./arena.ts";
+import { calm, startMischief } from "./actors/mischief.ts";
 import { livenessLaws } from "./liveness.ts";
-import { calm, startMischief } from "./mischief.ts";
 import { rowLaws } from "./row-laws.ts";
-import { type Limits, type Scenario, scenarioOf } from "./scenario.ts";
+import { type Limits, type Scenario, scenarioOf } from "./seed/scenario.ts";
+import { Arena } from "./world/arena.ts";
 
 export interface Trial {
   readonly seed: number;

@@ -14,10 +14,10 @@ import { UNWRITTEN_MAX } from "../../engine/turn/recorder.ts";
 import type { Batch, RequestKind } from "../../store/store.ts";
 import { HistoryChecker } from "../history/checker.ts";
 import { isEnded, isHeld, isWorking, type SeenRun, type SeenTask, type SubmittedPlan } from "../history/seen.ts";
-import type { Grant } from "./grant.ts";
-import { CAPACITY } from "./plans.ts";
 import { rowLaws } from "./row-laws.ts";
-import type { SimulatedScheduler } from "./scheduler.ts";
+import { CAPACITY } from "./seed/plans.ts";
+import type { Grant } from "./world/grant.ts";
+import type { SimulatedScheduler } from "./world/scheduler.ts";
 
 export interface WitnessDeps {
   readonly trace: (line: string) => void;

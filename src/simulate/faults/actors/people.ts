@@ -1,17 +1,17 @@
 /** People who submit plans and step in, through the same network as all callers; when nothing fails any more, they clear up. */
-import type { RunId, TaskId } from "../../domain/ids.ts";
-import type { PauseScope } from "../../domain/pause.ts";
-import { PRIORITIES, type TaskSpec } from "../../domain/spec.ts";
-import { later, type Millis, millis, seconds } from "../../domain/time.ts";
-import type { VirtualClock } from "../clock.ts";
-import { isEnded, type SeenRun, type SeenTask } from "../history/seen.ts";
-import type { Chance } from "./chance.ts";
-import type { Front } from "./front.ts";
-import { Life } from "./life.ts";
-import { type Network, Unreachable } from "./network.ts";
-import type { PlanDraft } from "./plans.ts";
-import type { SimulatedScheduler } from "./scheduler.ts";
-import type { Witness } from "./witness.ts";
+import type { RunId, TaskId } from "../../../domain/ids.ts";
+import type { PauseScope } from "../../../domain/pause.ts";
+import { PRIORITIES, type TaskSpec } from "../../../domain/spec.ts";
+import { later, type Millis, millis, seconds } from "../../../domain/time.ts";
+import type { VirtualClock } from "../../clock.ts";
+import { isEnded, type SeenRun, type SeenTask } from "../../history/seen.ts";
+import type { Chance } from "../seed/chance.ts";
+import type { PlanDraft } from "../seed/plans.ts";
+import type { Witness } from "../witness.ts";
+import type { Front } from "../world/front.ts";
+import { Life } from "../world/life.ts";
+import { type Network, Unreachable } from "../world/network.ts";
+import type { SimulatedScheduler } from "../world/scheduler.ts";
 
 export interface PeopleDeps {
   readonly clock: VirtualClock;

@@ -1,18 +1,18 @@
 /** One scheduler process: the real engine and the real cycle around simulated parts, wired as the daemon wires them. */
-import type { Run } from "../../domain/run.ts";
-import { type Instant, instant, seconds } from "../../domain/time.ts";
-import type { Secrets } from "../../effects/random.ts";
-import { Engine } from "../../engine/engine.ts";
-import { isCause, type Pending, type WakeTarget } from "../../engine/wake/wake-port.ts";
-import type { Cycle } from "../../engine/wake/wake-scheduler.ts";
-import type { Owner, Store } from "../../store/store.ts";
-import type { VirtualClock } from "../clock.ts";
-import type { Chance } from "./chance.ts";
+import type { Run } from "../../../domain/run.ts";
+import { type Instant, instant, seconds } from "../../../domain/time.ts";
+import type { Secrets } from "../../../effects/random.ts";
+import { Engine } from "../../../engine/engine.ts";
+import { isCause, type Pending, type WakeTarget } from "../../../engine/wake/wake-port.ts";
+import type { Cycle } from "../../../engine/wake/wake-scheduler.ts";
+import type { Owner, Store } from "../../../store/store.ts";
+import type { VirtualClock } from "../../clock.ts";
+import type { Chance } from "../seed/chance.ts";
+import { CAPACITY } from "../seed/plans.ts";
+import type { Scenario } from "../seed/scenario.ts";
 import type { Disk } from "./disk.ts";
 import { Life, OwnClock } from "./life.ts";
 import type { Machine } from "./machine.ts";
-import { CAPACITY } from "./plans.ts";
-import type { Scenario } from "./scenario.ts";
 
 export interface SchedulerDeps {
   readonly no: number;

@@ -1,9 +1,9 @@
 /** What a disk is made of: one of the real stores, and what is left of it when its writer dies or the power goes. */
-import type { Instant } from "../../domain/time.ts";
-import type { Clock } from "../../effects/clock.ts";
-import { openMemoryStore } from "../../store/memory/store.ts";
-import type { Batch, Owner, Store } from "../../store/store.ts";
-import type { Chance } from "./chance.ts";
+import type { Instant } from "../../../domain/time.ts";
+import type { Clock } from "../../../effects/clock.ts";
+import { openMemoryStore } from "../../../store/memory/store.ts";
+import type { Batch, Owner, Store } from "../../../store/store.ts";
+import type { Chance } from "../seed/chance.ts";
 import type { Life } from "./life.ts";
 
 /** Not a fault of the program: a process that gets this error is expected to stop. */

@@ -1,17 +1,17 @@
 /** What callers can ask of a scheduler, and the moment of each answer: from that moment on the answer must stay true. */
-import { UserError } from "../../domain/errors.ts";
-import type { RunId, TaskId } from "../../domain/ids.ts";
-import type { PauseScope } from "../../domain/pause.ts";
-import type { Run, RunManifest } from "../../domain/run.ts";
-import type { SessionProfile } from "../../domain/session.ts";
-import type { TaskSpec } from "../../domain/spec.ts";
-import type { Millis } from "../../domain/time.ts";
-import type { Granted } from "../../engine/sessions/claim-service.ts";
-import type { Heard, Word } from "../../engine/sessions/session-reports.ts";
-import type { RequestKind } from "../../store/store.ts";
+import { UserError } from "../../../domain/errors.ts";
+import type { RunId, TaskId } from "../../../domain/ids.ts";
+import type { PauseScope } from "../../../domain/pause.ts";
+import type { Run, RunManifest } from "../../../domain/run.ts";
+import type { SessionProfile } from "../../../domain/session.ts";
+import type { TaskSpec } from "../../../domain/spec.ts";
+import type { Millis } from "../../../domain/time.ts";
+import type { Granted } from "../../../engine/sessions/claim-service.ts";
+import type { Heard, Word } from "../../../engine/sessions/session-reports.ts";
+import type { RequestKind } from "../../../store/store.ts";
+import type { Witness } from "../witness.ts";
 import type { Grant } from "./grant.ts";
 import type { SimulatedScheduler } from "./scheduler.ts";
-import type { Witness } from "./witness.ts";
 
 export interface Asking {
   readonly session: string;

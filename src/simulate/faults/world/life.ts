@@ -1,7 +1,7 @@
 /** A process that can be stopped for a while, and killed. Everything that reaches it comes through here; what comes after its end is lost. */
-import { type Instant, instant, later, type Millis, millis } from "../../domain/time.ts";
-import type { Clock, Timer } from "../../effects/clock.ts";
-import type { VirtualClock } from "../clock.ts";
+import { type Instant, instant, later, type Millis, millis } from "../../../domain/time.ts";
+import type { Clock, Timer } from "../../../effects/clock.ts";
+import type { VirtualClock } from "../../clock.ts";
 
 export class Life {
   #state: "alive" | "frozen" | "ended" = "alive";

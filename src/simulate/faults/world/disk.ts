@@ -2,13 +2,13 @@
  * The disk under the store's contract: writes take time, fail, or fail after they were written. What was acknowledged is kept
  * for ever; a batch that was being written when its writer died is there as a whole or not at all.
  */
-import type { Millis } from "../../domain/time.ts";
-import { later, millis } from "../../domain/time.ts";
-import { err } from "../../std/result.ts";
-import type { Batch, Owner, Store } from "../../store/store.ts";
-import type { VirtualClock } from "../clock.ts";
-import type { Chance } from "./chance.ts";
-import type { Faults } from "./fault-kinds.ts";
+import type { Millis } from "../../../domain/time.ts";
+import { later, millis } from "../../../domain/time.ts";
+import { err } from "../../../std/result.ts";
+import type { Batch, Owner, Store } from "../../../store/store.ts";
+import type { VirtualClock } from "../../clock.ts";
+import type { Chance } from "../seed/chance.ts";
+import type { Faults } from "../seed/fault-kinds.ts";
 import type { Life } from "./life.ts";
 import { DiskError, type Medium, type Opener } from "./medium.ts";
 

@@ -1,10 +1,10 @@
 /** Makes things fail, as often and as hard as the seed says, until the faults end. */
-import { instant, type Millis, millis } from "../../domain/time.ts";
-import type { Arena } from "./arena.ts";
-import type { Chance } from "./chance.ts";
-import type { FaultKind } from "./fault-kinds.ts";
+import { instant, type Millis, millis } from "../../../domain/time.ts";
+import type { Chance } from "../seed/chance.ts";
+import type { FaultKind } from "../seed/fault-kinds.ts";
+import type { Arena } from "../world/arena.ts";
+import { CUTS } from "../world/network.ts";
 import { forge } from "./forger.ts";
-import { CUTS } from "./network.ts";
 
 /** What one more fault of a kind does, and the span between two faults at the highest rate. */
 interface Mishap {

@@ -1,6 +1,6 @@
 /** Everything that happens in a simulation, line by line: always hashed, and kept only when it is to be read. */
 import { createHash, type Hash } from "node:crypto";
-import type { VirtualClock } from "../clock.ts";
+import type { VirtualClock } from "../../clock.ts";
 
 export class Trace {
   readonly #hash: Hash = createHash("sha256");

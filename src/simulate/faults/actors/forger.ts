@@ -1,9 +1,9 @@
 /** A caller that reports on tasks it does not hold: with an invented token, or with the token of another claim. */
-import { UserError } from "../../domain/errors.ts";
-import { millis, seconds } from "../../domain/time.ts";
-import type { Arena } from "./arena.ts";
-import type { Chance } from "./chance.ts";
-import { Life } from "./life.ts";
+import { UserError } from "../../../domain/errors.ts";
+import { millis, seconds } from "../../../domain/time.ts";
+import type { Chance } from "../seed/chance.ts";
+import type { Arena } from "../world/arena.ts";
+import { Life } from "../world/life.ts";
 
 const LIFE = new Life();
 

@@ -1,9 +1,9 @@
 /** The network between callers and the scheduler: messages and answers are late, overtake each other, arrive twice or never. */
-import { UserError } from "../../domain/errors.ts";
-import { later, type Millis, millis } from "../../domain/time.ts";
-import type { VirtualClock } from "../clock.ts";
-import type { Chance } from "./chance.ts";
-import type { Faults } from "./fault-kinds.ts";
+import { UserError } from "../../../domain/errors.ts";
+import { later, type Millis, millis } from "../../../domain/time.ts";
+import type { VirtualClock } from "../../clock.ts";
+import type { Chance } from "../seed/chance.ts";
+import type { Faults } from "../seed/fault-kinds.ts";
 import type { Life } from "./life.ts";
 
 /** No answer came, so the caller does not know whether the call was carried out. */

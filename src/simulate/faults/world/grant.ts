@@ -1,6 +1,6 @@
 /** The right to work on a task, as its holder knows it. */
-import type { RunId, TaskId } from "../../domain/ids.ts";
-import type { Millis } from "../../domain/time.ts";
+import type { RunId, TaskId } from "../../../domain/ids.ts";
+import type { Millis } from "../../../domain/time.ts";
 
 export interface Grant {
   readonly run: RunId;

@@ -1,29 +1,29 @@
 /** The whole simulated world of one seed: schedulers, sessions and people, the faults, when they stop, and whether everything ends after that. */
-import { type WorkerId, workerId } from "../../domain/ids.ts";
-import { findTask } from "../../domain/run.ts";
-import { poolOf } from "../../domain/spec.ts";
-import { type Instant, instant, later, type Millis, millis, seconds } from "../../domain/time.ts";
-import type { Attempt } from "../../execute/executor.ts";
-import { InvariantError } from "../../std/invariant.ts";
-import type { Owner } from "../../store/store.ts";
-import { VirtualClock } from "../clock.ts";
-import { Drive } from "../drive/drive.ts";
-import type { SeenTask } from "../history/seen.ts";
-import { Agent } from "./agent.ts";
-import { Chance } from "./chance.ts";
+import { type WorkerId, workerId } from "../../../domain/ids.ts";
+import { findTask } from "../../../domain/run.ts";
+import { poolOf } from "../../../domain/spec.ts";
+import { type Instant, instant, later, type Millis, millis, seconds } from "../../../domain/time.ts";
+import type { Attempt } from "../../../execute/executor.ts";
+import { InvariantError } from "../../../std/invariant.ts";
+import type { Owner } from "../../../store/store.ts";
+import { VirtualClock } from "../../clock.ts";
+import { Drive } from "../../drive/drive.ts";
+import type { SeenTask } from "../../history/seen.ts";
+import { Agent } from "../actors/agent.ts";
+import { type FateOf, fateOf } from "../actors/fate.ts";
+import { People } from "../actors/people.ts";
+import { Chance } from "../seed/chance.ts";
+import { CAPABILITIES } from "../seed/plans.ts";
+import type { Scenario, SessionDraft } from "../seed/scenario.ts";
+import { Witness } from "../witness.ts";
 import { Disk } from "./disk.ts";
-import { type FateOf, fateOf } from "./fate.ts";
 import { Front } from "./front.ts";
 import type { Grant } from "./grant.ts";
 import { Machine } from "./machine.ts";
 import { DiskError, type Medium, MemoryMedium } from "./medium.ts";
 import { Network } from "./network.ts";
-import { People } from "./people.ts";
-import { CAPABILITIES } from "./plans.ts";
-import type { Scenario, SessionDraft } from "./scenario.ts";
 import { SimulatedScheduler } from "./scheduler.ts";
 import { Trace } from "./trace.ts";
-import { Witness } from "./witness.ts";
 
 /** Not the beginning of time, so that nothing is special about it. */
 const START = instant(1_700_000_000_000);

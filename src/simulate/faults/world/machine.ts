@@ -1,11 +1,11 @@
 /** This machine's processes: they outlive the scheduler that started them, end as their fate says, and the next scheduler finds them. */
-import type { Outcome } from "../../domain/outcome.ts";
-import type { StopReason } from "../../domain/task.ts";
-import { type Instant, later, type Millis, millis } from "../../domain/time.ts";
-import type { Timer } from "../../effects/clock.ts";
-import type { Attempt, Executor, Handle, Watch } from "../../execute/executor.ts";
-import type { VirtualClock } from "../clock.ts";
-import { type Fate, type FateOf, stoppedWith } from "./fate.ts";
+import type { Outcome } from "../../../domain/outcome.ts";
+import type { StopReason } from "../../../domain/task.ts";
+import { type Instant, later, type Millis, millis } from "../../../domain/time.ts";
+import type { Timer } from "../../../effects/clock.ts";
+import type { Attempt, Executor, Handle, Watch } from "../../../execute/executor.ts";
+import type { VirtualClock } from "../../clock.ts";
+import { type Fate, type FateOf, stoppedWith } from "../actors/fate.ts";
 import type { Life } from "./life.ts";
 
 interface Watcher {

@@ -1,6 +1,6 @@
 /** One seed, and a stream of numbers for each part of the simulation: the draws of one part do not move those of the others. */
-import { type Millis, millis } from "../../domain/time.ts";
-import { type Random, seededRandom } from "../../effects/random.ts";
+import { type Millis, millis } from "../../../domain/time.ts";
+import { type Random, seededRandom } from "../../../effects/random.ts";
 
 export class Chance {
   readonly #seed: number;

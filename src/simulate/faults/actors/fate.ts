@@ -1,9 +1,9 @@
 /** How an attempt goes: decided by the seed, the task and the claim alone, whichever worker has it and at whatever time. */
-import type { Outcome } from "../../domain/outcome.ts";
-import type { StopReason } from "../../domain/task.ts";
-import { type Millis, millis, seconds } from "../../domain/time.ts";
-import type { Chance } from "./chance.ts";
-import type { Faults } from "./fault-kinds.ts";
+import type { Outcome } from "../../../domain/outcome.ts";
+import type { StopReason } from "../../../domain/task.ts";
+import { type Millis, millis, seconds } from "../../../domain/time.ts";
+import type { Chance } from "../seed/chance.ts";
+import type { Faults } from "../seed/fault-kinds.ts";
 
 export interface Fate {
   readonly lasts: Millis;

@@ -1,17 +1,17 @@
 /** A session as agents have them: it joins, claims work, gives signs of life, reports, and repeats a call that gets no answer. */
-import { UserError } from "../../domain/errors.ts";
-import type { DispatchMode } from "../../domain/pool.ts";
-import { later, type Millis, millis, seconds } from "../../domain/time.ts";
-import type { Word } from "../../engine/sessions/session-reports.ts";
-import type { VirtualClock } from "../clock.ts";
-import type { Chance } from "./chance.ts";
+import { UserError } from "../../../domain/errors.ts";
+import type { DispatchMode } from "../../../domain/pool.ts";
+import { later, type Millis, millis, seconds } from "../../../domain/time.ts";
+import type { Word } from "../../../engine/sessions/session-reports.ts";
+import type { VirtualClock } from "../../clock.ts";
+import type { Chance } from "../seed/chance.ts";
+import type { SessionDraft } from "../seed/scenario.ts";
+import type { Front } from "../world/front.ts";
+import type { Grant } from "../world/grant.ts";
+import { Life, OwnClock } from "../world/life.ts";
+import { type Network, Unreachable } from "../world/network.ts";
+import type { SimulatedScheduler } from "../world/scheduler.ts";
 import { type FateOf, stoppedWith } from "./fate.ts";
-import type { Front } from "./front.ts";
-import type { Grant } from "./grant.ts";
-import { Life, OwnClock } from "./life.ts";
-import { type Network, Unreachable } from "./network.ts";
-import type { SessionDraft } from "./scenario.ts";
-import type { SimulatedScheduler } from "./scheduler.ts";
 
 export interface AgentDeps {
   readonly clock: VirtualClock;
