@@ -12,17 +12,17 @@ import { dirname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /** What `rota status` takes. */
-const AT_A_LOOK = ["cli/program.js", "cli/commands.js", "cli/status.js"];
+const AT_A_LOOK = ["cli/program.js", "cli/frame/commands.js", "cli/commands/look/status.js"];
 /** Loaded one after the other by `rota run`, on the way to its first task. */
 const AT_START = [
   "cli/program.js",
-  "cli/commands.js",
-  "cli/run.js",
+  "cli/frame/commands.js",
+  "cli/commands/run/run.js",
   "app/crew.js",
   "app/scheduler.js",
-  "app/submit.js",
-  "cli/run-loop.js",
-  "cli/run-leftovers.js",
+  "app/runs/submit.js",
+  "cli/commands/run/run-loop.js",
+  "cli/commands/run/run-leftovers.js",
 ];
 
 const dist = resolve(process.argv[2] ?? "dist");

@@ -1,6 +1,6 @@
 /** Which callers are let in. Everything here is checked before a byte of the body is read, for every method. */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { attemptOfState } from "../app/attempts-around.ts";
+import { attemptOfState } from "../app/agents/attempts-around.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";
 import { INSIDE } from "../wire/transport.ts";

@@ -1,6 +1,6 @@
 /** One request and its answer: authenticated, routed, read, called, answered. Written for the hot path: it awaits only what it has to. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { insideRefused } from "../app/attempts-around.ts";
+import { insideRefused } from "../app/agents/attempts-around.ts";
 import type { UserErrorCode } from "../domain/errors.ts";
 import { UserError } from "../domain/errors.ts";
 import type { Clock } from "../effects/clock.ts";

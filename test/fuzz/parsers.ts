@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { loadConfig, SETTING_NAMES, variableOf } from "../../src/app/config/config.ts";
-import { diagnoseManifest } from "../../src/app/doctor-manifest.ts";
+import { diagnoseManifest } from "../../src/app/look/doctor-manifest.ts";
 import { readDurations } from "../../src/app/simulate/durations.ts";
 import { LineCleaner, readOn, tailStart } from "../../src/cli/commands/look/log-bytes.ts";
 import { COMMANDS } from "../../src/cli/frame/commands.ts";

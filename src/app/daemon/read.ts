@@ -14,7 +14,7 @@ import type { EventsRequest } from "../../wire/messages.ts";
 import type { Caller, Service } from "../../wire/service.ts";
 import { explainTask, explainWaits, sessionGlimpses, type Waits } from "../look/explain-run.ts";
 import { findRun, isNewest, loadRun, mustFindTask, type Reader } from "../look/reader.ts";
-import { manifestFrom } from "../manifest.ts";
+import { manifestFrom } from "../runs/manifest.ts";
 import { type Parts, runNamed, scopeReply } from "./parts.ts";
 import { isoOf } from "./reply.ts";
 

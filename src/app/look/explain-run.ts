@@ -3,7 +3,7 @@ import type { Dispatcher } from "../../decide/dispatcher.ts";
 import { blockers, explain, waitsOf } from "../../decide/explain/explain.ts";
 import { Pools } from "../../decide/pools.ts";
 import { pressureMode, queuedIn } from "../../decide/queue/pressure.ts";
-import { recalled } from "../../decide/shortness.ts";
+import { recalled } from "../../decide/room/shortness.ts";
 import { isTaskEvent } from "../../domain/event.ts";
 import type { Blocker, Explanation, Wait } from "../../domain/explanation.ts";
 import { workerId } from "../../domain/ids.ts";

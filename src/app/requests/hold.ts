@@ -8,7 +8,7 @@ import { InvariantError, invariant } from "../../std/invariant.ts";
 import type { RunRow } from "../../store/rows.ts";
 import type { PauseReply } from "../../wire/answers.ts";
 import type { PauseRequest } from "../../wire/messages.ts";
-import { refuseInside } from "../attempts-around.ts";
+import { refuseInside } from "../agents/attempts-around.ts";
 import { loadConfig } from "../config/config.ts";
 import { type StateDir, stateHere } from "../config/state.ts";
 import { findRun, loadRun, mustFindTask } from "../look/reader.ts";

@@ -7,7 +7,7 @@ import { later, seconds } from "../../domain/time.ts";
 import { systemClock } from "../../effects/clock.ts";
 import { openStore } from "../../store/open.ts";
 import type { RequestKind, Store } from "../../store/store.ts";
-import { refuseInside } from "../attempts-around.ts";
+import { refuseInside } from "../agents/attempts-around.ts";
 import { loadConfig } from "../config/config.ts";
 import { existingState, type StateDir } from "../config/state.ts";
 import { findRun, loadRun, mustFindTask } from "../look/reader.ts";

@@ -23,7 +23,7 @@ test("the directory one is in is called as it was typed", async () => {
 });
 
 describe("a plan on standard input", () => {
-  const MAIN = resolve(import.meta.dirname, "../cli/main.ts");
+  const MAIN = resolve(import.meta.dirname, "../../cli/main.ts");
   const piped = (cwd: string, args: readonly string[], input: string) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { cwd, input, encoding: "utf8" });
     return { code: status, out: stdout, err: stderr };

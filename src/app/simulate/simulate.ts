@@ -61,7 +61,7 @@ interface Known {
 
 /** A plan, or a run that was written down: then each task lasts as long as its last attempt did. */
 async function planIn(file: string): Promise<Known> {
-  const { isManifest, readManifest } = await import("../manifest.ts");
+  const { isManifest, readManifest } = await import("../runs/manifest.ts");
   if (!(await isManifest(file))) {
     const { plan, directory } = await loadPlan(file, { strict: false, anywhere: true });
     return { plan, directory, took: new Map() };

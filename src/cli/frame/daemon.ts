@@ -1,6 +1,6 @@
 /** The daemon that a command talks to: where it is, and in whose name. */
 import { resolve } from "node:path";
-import { attemptsAround } from "../../app/attempts-around.ts";
+import { attemptsAround } from "../../app/agents/attempts-around.ts";
 import { askedState, stateHere, stateToSubmit } from "../../app/config/state.ts";
 import { userName } from "../../app/requests/user.ts";
 import type { Client } from "../../wire/client.ts";

@@ -5,10 +5,10 @@ import type { Run } from "../../domain/run.ts";
 import type { Priority } from "../../domain/spec.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Instant } from "../../domain/time.ts";
-import { afterEnd, ENOUGH, type Shortness } from "../shortness.ts";
 import { Node, type NodeSpec, type Spot } from "./nodes.ts";
 import { giveBack, type Pot, type Room, take } from "./room.ts";
 import type { Shape } from "./shapes.ts";
+import { afterEnd, ENOUGH, type Shortness } from "./shortness.ts";
 
 /** A held task: where it runs, and what it took. */
 export interface Holding {

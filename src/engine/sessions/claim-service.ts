@@ -16,10 +16,10 @@ import { isHeld, type Task } from "../../domain/task.ts";
 import { type Instant, later, type Millis, seconds } from "../../domain/time.ts";
 import type { World } from "../../domain/world.ts";
 import type { Remembrance } from "../../store/store.ts";
-import type { Refusals } from "../refusals.ts";
-import { lanesDownTo, likeness, seekerOf } from "../seeking.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { Leases } from "../work/leases.ts";
+import type { Refusals } from "./refusals.ts";
+import { lanesDownTo, likeness, seekerOf } from "./seeking.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** What a session asks for. */

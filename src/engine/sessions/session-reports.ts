@@ -4,10 +4,10 @@ import type { Outcome } from "../../domain/outcome.ts";
 import type { Run } from "../../domain/run.ts";
 import { cancellerOf, type Held, isWorking, type Task, type TaskState } from "../../domain/task.ts";
 import { later } from "../../domain/time.ts";
-import type { Refusals } from "../refusals.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { Leases } from "../work/leases.ts";
 import type { Signs } from "../work/signs.ts";
+import type { Refusals } from "./refusals.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** A lease, and the caller's proof that it holds it. */

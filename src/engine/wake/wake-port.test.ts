@@ -28,13 +28,13 @@ describe("the scheduler of pools that pull cannot claim", () => {
     expectTypeOf<Extract<keyof Cycle, "claim" | "assign">>().toBeNever();
   });
 
-  const source = resolve(import.meta.dirname, "..");
+  const source = resolve(import.meta.dirname, "../..");
   test.each([
     "engine/wake/wake-scheduler.ts",
     "engine/wake/wake-port.ts",
     "engine/wake/wake-plan.ts",
     "engine/wake/cooldowns.ts",
-    "engine/escalations.ts",
+    "engine/wake/escalations.ts",
     "decide/rules/ladder.ts",
   ])("%s imports nothing that can, not even by way of others, and not even its types", (file) => {
     const reached = reachedFrom(join(source, file)).map((path) => relative(source, path));

@@ -9,8 +9,8 @@ import type { OfferEnd } from "../../domain/event.ts";
 import { between, earliest, formatDuration, later, type Millis, millis, seconds } from "../../domain/time.ts";
 import type { Clock, Timer } from "../../effects/clock.ts";
 import { InvariantError } from "../../std/invariant.ts";
-import { Escalations } from "../escalations.ts";
 import { Cooldowns } from "./cooldowns.ts";
+import { Escalations } from "./escalations.ts";
 import { newPlan, type Plan, resultOf } from "./wake-plan.ts";
 import {
   type CycleResult,

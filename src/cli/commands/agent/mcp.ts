@@ -1,6 +1,6 @@
 /** `rota mcp`: an MCP server on standard input and output, for the agent whose client started it. */
-import { attemptsAround } from "../../../app/attempts-around.ts";
-import { launcherGone } from "../../../app/launcher.ts";
+import { attemptsAround } from "../../../app/agents/attempts-around.ts";
+import { launcherGone } from "../../../app/agents/launcher.ts";
 import { UserError } from "../../../domain/errors.ts";
 import { Problems } from "../../../std/problems.ts";
 import { JOIN } from "../../../wire/messages.ts";

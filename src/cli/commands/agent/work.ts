@@ -1,8 +1,8 @@
 /** `rota work -- COMMAND`: has a command do the tasks of a pool, one after the other, each under its lease. */
 import { agentCommand } from "../../../app/agents/agent-command.ts";
+import { stateIdOf } from "../../../app/agents/attempts-around.ts";
 import { dropLease, dropSession, keepLease } from "../../../app/agents/kept-leases.ts";
 import { work } from "../../../app/agents/work-loop.ts";
-import { stateIdOf } from "../../../app/attempts-around.ts";
 import { freshKey } from "../../../app/requests/fresh-key.ts";
 import { minutes, seconds } from "../../../domain/time.ts";
 import { neutralize, neutralizeLines } from "../../../views/text/text.ts";

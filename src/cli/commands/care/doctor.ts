@@ -41,7 +41,7 @@ export const run: Run = async (input, context) => {
 };
 
 async function ofManifest(file: string): Promise<AsyncGenerator<Finding>> {
-  const { diagnoseManifest } = await import("../../../app/doctor-manifest.ts");
+  const { diagnoseManifest } = await import("../../../app/look/doctor-manifest.ts");
   return diagnoseManifest(file);
 }
 

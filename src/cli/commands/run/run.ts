@@ -38,7 +38,7 @@ export const run: RunCommand = async (input, context) => {
   const opened = await beginning(scheduler, context, state, open, ({ run: of }) => of);
   const code = await goOn({ scheduler, state, opened, context, json: input.flag("json"), config, since });
   if (manifest !== undefined) {
-    const { manifestFrom, writeManifest } = await import("../../../app/manifest.ts");
+    const { manifestFrom, writeManifest } = await import("../../../app/runs/manifest.ts");
     const now = scheduler.clock.now();
     await writeManifest(await manifestFrom(scheduler.store, opened.run, { version: version(), now }), manifest);
   }
@@ -48,7 +48,7 @@ export const run: RunCommand = async (input, context) => {
 /** Where the run is to be written, which must be possible before the run begins. */
 async function placeOf(typed: string | undefined, cwd: string): Promise<string | undefined> {
   if (typed === undefined) return undefined;
-  const { checkPlace } = await import("../../../app/manifest.ts");
+  const { checkPlace } = await import("../../../app/runs/manifest.ts");
   const file = resolve(cwd, typed);
   await checkPlace(file);
   return file;

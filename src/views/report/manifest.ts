@@ -1,11 +1,11 @@
 /** A run as one document, that people can read and that can be taken in again. */
-import { type Event, isTaskEvent } from "../domain/event.ts";
-import { type Run, taskOf } from "../domain/run.ts";
-import { type Ended, isTerminal, type Status } from "../domain/task.ts";
-import type { Instant } from "../domain/time.ts";
-import { MANIFEST_FORMAT, type ManifestReply } from "../wire/replies/manifest.ts";
-import { outcomeJson } from "./report/outcome.ts";
-import { iso } from "./text/moment.ts";
+import { type Event, isTaskEvent } from "../../domain/event.ts";
+import { type Run, taskOf } from "../../domain/run.ts";
+import { type Ended, isTerminal, type Status } from "../../domain/task.ts";
+import type { Instant } from "../../domain/time.ts";
+import { MANIFEST_FORMAT, type ManifestReply } from "../../wire/replies/manifest.ts";
+import { iso } from "../text/moment.ts";
+import { outcomeJson } from "./outcome.ts";
 
 export interface ManifestFacts {
   readonly run: Run;

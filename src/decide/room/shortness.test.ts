@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { START } from "../../test/rig/clock.ts";
-import { later, millis, seconds } from "../domain/time.ts";
+import { START } from "../../../test/rig/clock.ts";
+import { later, millis, seconds } from "../../domain/time.ts";
 import { ENOUGH, eased, shortened } from "./shortness.ts";
 
 const WHY = "cannot start a process now: EAGAIN";

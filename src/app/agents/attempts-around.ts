@@ -2,9 +2,9 @@
  * The attempts from inside of which a program was started. A program inside an attempt has the authority of the attempt and not that of
  * the person who owns the state directory, so that no agent opens its own gate.
  */
-import { UserError } from "../domain/errors.ts";
-import { environmentsAbove } from "../effects/host.ts";
-import { readStateId } from "../execute/process/register.ts";
+import { UserError } from "../../domain/errors.ts";
+import { environmentsAbove } from "../../effects/host.ts";
+import { readStateId } from "../../execute/process/register.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

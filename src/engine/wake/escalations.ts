@@ -1,6 +1,6 @@
 /** The steps of the ladder that an actor has not taken yet: when it fails, it is told again with the next cycle. */
-import type { Task } from "../domain/task.ts";
-import { type Escalation, nameOf } from "./wake/wake-port.ts";
+import type { Task } from "../../domain/task.ts";
+import { type Escalation, nameOf } from "./wake-port.ts";
 
 export class Escalations {
   readonly #hear: ((escalation: Escalation) => Promise<void>) | undefined;

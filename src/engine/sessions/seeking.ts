@@ -1,9 +1,9 @@
 /** What a session looks for, and which sessions look for the same. */
 
-import type { Shape } from "../decide/room/shapes.ts";
-import { misfitOf } from "../decide/roster.ts";
-import type { Session, SessionProfile } from "../domain/session.ts";
-import { PRIORITIES, type Priority } from "../domain/spec.ts";
+import type { Shape } from "../../decide/room/shapes.ts";
+import { misfitOf } from "../../decide/roster.ts";
+import type { Session, SessionProfile } from "../../domain/session.ts";
+import { PRIORITIES, type Priority } from "../../domain/spec.ts";
 
 export const seekerOf = ({ profile }: Session): { readonly sees: (shape: Shape) => boolean } => ({
   sees: (shape) => misfitOf(profile, shape) === undefined,

@@ -3,9 +3,9 @@
  * not given to that session again unless it asks for it by name. Once all have refused it, it is theirs again, so that its attempts come to an
  * end. Kept in memory alone: a new scheduler asks each session once more.
  */
-import type { WorkerId } from "../domain/ids.ts";
-import type { Session } from "../domain/session.ts";
-import type { Task } from "../domain/task.ts";
+import type { WorkerId } from "../../domain/ids.ts";
+import type { Session } from "../../domain/session.ts";
+import type { Task } from "../../domain/task.ts";
 
 /** Gives the sessions that fit the task, busy or not. */
 type Suited = (task: Task) => Iterable<Session>;

@@ -1,6 +1,6 @@
 /** How many tasks may run at once after the machine had no room to begin one more: fewer, and one more with each task that ends. */
-import type { Event } from "../domain/event.ts";
-import { type Instant, instant, later, type Millis, millis, seconds } from "../domain/time.ts";
+import type { Event } from "../../domain/event.ts";
+import { type Instant, instant, later, type Millis, millis, seconds } from "../../domain/time.ts";
 
 export interface Shortness {
   /** How many tasks may run at once. */

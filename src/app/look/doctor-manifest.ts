@@ -1,13 +1,13 @@
 /** Looks a run over that was written down: whether its events lead to what it says of its tasks, and whether they keep the laws. */
 import { isDeepStrictEqual } from "node:util";
-import { reduce } from "../domain/reduce.ts";
-import type { Run } from "../domain/run.ts";
-import { World } from "../domain/world.ts";
-import { HistoryChecker } from "../simulate/history/checker.ts";
-import type { Range } from "../std/skips.ts";
-import { standings } from "../views/manifest.ts";
-import type { Finding } from "./look/doctor.ts";
-import { type KnownRun, readManifest } from "./manifest.ts";
+import { reduce } from "../../domain/reduce.ts";
+import type { Run } from "../../domain/run.ts";
+import { World } from "../../domain/world.ts";
+import { HistoryChecker } from "../../simulate/history/checker.ts";
+import type { Range } from "../../std/skips.ts";
+import { standings } from "../../views/report/manifest.ts";
+import { type KnownRun, readManifest } from "../runs/manifest.ts";
+import type { Finding } from "./doctor.ts";
 
 const SHOWN_MAX = 20;
 const hint =

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CALLER, openDesk } from "../../test/rig/desk.ts";
+import { CALLER, openDesk } from "../../../test/rig/desk.ts";
 
 test("a task that a session refused goes to another session that fits, and comes back when all have refused it", async () => {
   const { service, answer } = await openDesk();

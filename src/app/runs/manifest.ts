@@ -2,19 +2,19 @@
 import { constants } from "node:fs";
 import { access, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { UserError } from "../domain/errors.ts";
-import { type Event, isSystemEvent, NO_RUN, type SystemEvent } from "../domain/event.ts";
-import { runId, taskId } from "../domain/ids.ts";
-import { type Run, type RunManifest, type RunNo, runNo } from "../domain/run.ts";
-import { isLocalWorker } from "../domain/spec.ts";
-import { type Instant, instant } from "../domain/time.ts";
-import { type Plan, parsePlan } from "../plan/plan.ts";
-import { writePlan } from "../plan/write.ts";
-import { Problems } from "../std/problems.ts";
-import type { Store } from "../store/store.ts";
-import { manifestJson, manifestLines } from "../views/manifest.ts";
-import { MANIFEST, MANIFEST_FORMAT, type ManifestReply } from "../wire/replies/manifest.ts";
-import { loadRun } from "./look/reader.ts";
+import { UserError } from "../../domain/errors.ts";
+import { type Event, isSystemEvent, NO_RUN, type SystemEvent } from "../../domain/event.ts";
+import { runId, taskId } from "../../domain/ids.ts";
+import { type Run, type RunManifest, type RunNo, runNo } from "../../domain/run.ts";
+import { isLocalWorker } from "../../domain/spec.ts";
+import { type Instant, instant } from "../../domain/time.ts";
+import { type Plan, parsePlan } from "../../plan/plan.ts";
+import { writePlan } from "../../plan/write.ts";
+import { Problems } from "../../std/problems.ts";
+import type { Store } from "../../store/store.ts";
+import { manifestJson, manifestLines } from "../../views/report/manifest.ts";
+import { MANIFEST, MANIFEST_FORMAT, type ManifestReply } from "../../wire/replies/manifest.ts";
+import { loadRun } from "../look/reader.ts";
 
 type Reading = Pick<Store, "runs" | "load" | "events">;
 
