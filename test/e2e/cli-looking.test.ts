@@ -83,7 +83,12 @@ describe("status", () => {
         2 done · 1 failed · 1 skipped
 
       Failed
-        ✖ build  exit code 1 after 2s, attempt 2, 1 skipped  ~/.rota/runs/release-abc1…
+        ✖ build  Build \\x1b[31mit  exit code 1 after 2s, attempt 2, 1 skipped
+
+      Ended
+        ✔ fetch  2s
+        ⊘ ship   skipped
+        ✔ tell   2s
 
       Next
         rota logs build  what it said
@@ -263,10 +268,10 @@ describe("timeline", () => {
     expect((await look("timeline")).out).toMatchInlineSnapshot(`
       "release  release-abc123  failed · 9s · 4 tasks
 
-        ✔ fetch ██████████████████                                                              2s
-        ✖ build                   ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒         █████████████████                   4s ×2
-        ✔ tell                                                               ██████████████████ 2s
-                ╵0s               ╵2s              ╵4s               ╵6s              ╵8s
+        ✔ fetch                   ██████████████                                                2s
+        ✖ build  Build \\x1b[31mit               ▒▒▒▒▒▒▒▒▒▒▒▒▒       █████████████               4s ×2
+        ✔ tell                                                                   ██████████████ 2s
+                                  ╵0s           ╵2s          ╵4s           ╵6s          ╵8s
 
         4 attempts of 4 tasks · 8s of work · 0.9 at a time
         Critical path: fetch → build → tell

@@ -82,6 +82,7 @@ const timeless = (text: string): string =>
     : text
         .replaceAll(/rota-damaged-\w+\/\d+/g, "")
         .replaceAll(/"[\w-]+T[\d:.]+Z"/g, '""')
+        .replaceAll(/ [\dhms.]+ ago/g, " ago")
         .replaceAll(/"(\w*_ms|end)":[\d.]+/g, '"$1":0');
 
 describe(`a damaged state directory (SEED=${SEED})`, () => {
