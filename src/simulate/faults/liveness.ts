@@ -16,7 +16,7 @@ const IDLE_AFTER = minutes(6);
 const END_WITHIN = minutes(240);
 
 export function livenessLaws(arena: Arena, sinceWell: Millis): readonly string[] {
-  const { witness, clock } = arena;
+  const { monitor, clock } = arena;
   const broken: string[] = [];
   const scheduler = arena.current;
   if (scheduler === undefined) {
@@ -24,10 +24,10 @@ export function livenessLaws(arena: Arena, sinceWell: Millis): readonly string[]
       ? [`no scheduler is in office ${formatDuration(sinceWell)} after the last fault`]
       : [];
   }
-  const left = [...witness.checker.unfinished()];
+  const left = [...monitor.checker.unfinished()];
   // With a clock that is too slow the same wait takes up to twice as long.
   const grace = arena.setOff * 2;
-  const still = clock.now() - witness.movedAt;
+  const still = clock.now() - monitor.movedAt;
   const isStuck = still > STUCK_AFTER + grace || (still > IDLE_AFTER + grace && !left.some(isHeld));
   if (isStuck && left.length > 0) {
     const standings = left.map((task) => standing(scheduler, task)).join(", ");

@@ -36,8 +36,8 @@ export async function tryOut(seed: number, limits: Limits = {}, keepsTrace = fal
   const scenario = scenarioOf(seed, limits);
   const arena = new Arena(scenario, keepsTrace);
   using _medium = arena.medium;
-  const { clock, witness } = arena;
-  const isBroken = (): boolean => witness.violations.length > 0;
+  const { clock, monitor } = arena;
+  const isBroken = (): boolean => monitor.violations.length > 0;
   supervise(arena);
   startMischief(arena);
   const wellAt = later(clock.now(), scenario.span);
@@ -47,7 +47,7 @@ export async function tryOut(seed: number, limits: Limits = {}, keepsTrace = fal
   });
   await clock.run(() => isBroken() || arena.isOver || (arena.isWell && hasEnded(arena)));
   if (!isBroken() && !arena.isOver && !hasEnded(arena))
-    witness.violate("time stands still, and not everything has ended");
+    monitor.violate("time stands still, and not everything has ended");
   for (const scheduler of arena.schedulers) arena.kill(scheduler, "the end");
   if (!isBroken()) await (arena.isOver ? inspectRemains(arena) : inspect(arena));
   return await judge(arena);
@@ -72,60 +72,60 @@ function endReplaced(arena: Arena): void {
 }
 
 function lookAfter(arena: Arena, wellAt: Instant): void {
-  const { witness, clock, people } = arena;
+  const { monitor, clock, people } = arena;
   const sinceWell = millis(clock.now() - wellAt);
-  for (const law of livenessLaws(arena, sinceWell)) witness.violate(law);
+  for (const law of livenessLaws(arena, sinceWell)) monitor.violate(law);
   people.clearUp();
-  arena.callHelp(witness.checker.unfinished());
+  arena.callHelp(monitor.checker.unfinished());
   arena.after(LOOK_EVERY, () => lookAfter(arena, wellAt));
 }
 
-function hasEnded({ people, witness, scenario }: Arena): boolean {
-  if (!people.haveSubmitted || witness.checker.runs.size < scenario.plans.length) return false;
-  for (const { state } of witness.checker.runs.values()) if (state !== "finished") return false;
+function hasEnded({ people, monitor, scenario }: Arena): boolean {
+  if (!people.haveSubmitted || monitor.checker.runs.size < scenario.plans.length) return false;
+  for (const { state } of monitor.checker.runs.values()) if (state !== "finished") return false;
   return true;
 }
 
 /** The state after everything has ended: nothing runs, and the rows say what the history says. */
-async function inspect({ witness, machine, medium }: Arena): Promise<void> {
-  for (const name of machine.living) witness.violate(`${name} still runs, and everything has ended`);
+async function inspect({ monitor, machine, medium }: Arena): Promise<void> {
+  for (const name of machine.living) monitor.violate(`${name} still runs, and everything has ended`);
   await medium.look(async (store) => {
     for (const { no } of await store.runs()) {
       const stored = await store.load(no);
-      if (stored === undefined) witness.violate(`run ${no} is listed, and cannot be read`);
+      if (stored === undefined) monitor.violate(`run ${no} is listed, and cannot be read`);
       for (const row of stored?.tasks ?? []) {
-        for (const law of rowLaws(row, witness.checker.task(no, row.task))) witness.violate(law);
+        for (const law of rowLaws(row, monitor.checker.task(no, row.task))) monitor.violate(law);
       }
     }
     const events = await store.events({});
-    if (events.length !== witness.checker.seq)
-      witness.violate(`${events.length} events are kept, of ${witness.checker.seq}`);
-    for (const line of [...(await store.check()), ...(await replayAll(store))]) witness.violate(line);
+    if (events.length !== monitor.checker.seq)
+      monitor.violate(`${events.length} events are kept, of ${monitor.checker.seq}`);
+    for (const line of [...(await store.check()), ...(await replayAll(store))]) monitor.violate(line);
   });
 }
 
 /** The files after a power cut that may have taken answered commits. */
-async function inspectRemains({ witness, medium }: Arena): Promise<void> {
-  for (const law of await medium.remains()) witness.violate(law);
+async function inspectRemains({ monitor, medium }: Arena): Promise<void> {
+  for (const law of await medium.remains()) monitor.violate(law);
 }
 
 async function judge(arena: Arena): Promise<Trial> {
-  const { witness, scenario, trace, latencies, medium } = arena;
+  const { monitor, scenario, trace, latencies, medium } = arena;
   const events = await medium.look((store) => store.events({}));
   const ledger = createHash("sha256").update(JSON.stringify(events)).digest("hex");
   trace.add(`ledger ${ledger}`);
-  const tasks = [...witness.checker.runs.values()].flatMap((run) => run.tasks);
+  const tasks = [...monitor.checker.runs.values()].flatMap((run) => run.tasks);
   return {
     seed: scenario.seed,
     scenario,
-    violations: witness.violations,
+    violations: monitor.violations,
     digest: trace.digest(),
     lasted: arena.elapsed,
-    events: witness.events,
-    claims: witness.claims,
+    events: monitor.events,
+    claims: monitor.claims,
     tasks: tasks.length,
     lost: arena.isOver ? 0 : tasks.filter((task) => !isEnded(task)).length,
-    waits: witness.waits,
+    waits: monitor.waits,
     latencies,
     trace: trace.lines,
   };

@@ -21,12 +21,12 @@ export function forge(arena: Arena, chance: Chance): void {
       what: "forge",
       handle: async (at) => {
         await at.engine.reception.report(forged, { kind: "complete", outcome });
-        arena.witness.violate(`a forged report on ${forged.run}/${forged.task}/${forged.fence} was accepted`);
+        arena.monitor.violate(`a forged report on ${forged.run}/${forged.task}/${forged.fence} was accepted`);
       },
       patience: seconds(10),
     })
     .catch((error: unknown) => {
       if (!(error instanceof UserError) || error.code === "TOKEN_WRONG" || error.code === "RUN_UNKNOWN") return;
-      arena.witness.violate(`a forged report was answered ${error.code}`);
+      arena.monitor.violate(`a forged report was answered ${error.code}`);
     });
 }

@@ -129,5 +129,5 @@ export function calm(arena: Arena): void {
     if (scheduler.life.isFrozen) scheduler.slept();
     scheduler.life.thaw();
   }
-  arena.witness.movedAt = instant(arena.clock.now());
+  arena.monitor.movedAt = instant(arena.clock.now());
 }

@@ -5,9 +5,9 @@ import { PRIORITIES, type TaskSpec } from "../../../domain/spec.ts";
 import { later, type Millis, millis, seconds } from "../../../domain/time.ts";
 import type { VirtualClock } from "../../clock.ts";
 import { isEnded, type SeenRun, type SeenTask } from "../../history/seen.ts";
+import type { InvariantMonitor } from "../invariant-monitor.ts";
 import type { Chance } from "../seed/chance.ts";
 import type { PlanDraft } from "../seed/plans.ts";
-import type { Witness } from "../witness.ts";
 import type { Front } from "../world/front.ts";
 import { Life } from "../world/life.ts";
 import { type Network, Unreachable } from "../world/network.ts";
@@ -18,7 +18,7 @@ export interface PeopleDeps {
   readonly chance: Chance;
   readonly network: Network<SimulatedScheduler>;
   readonly front: Front;
-  readonly witness: Witness;
+  readonly monitor: InvariantMonitor;
   readonly pools: readonly string[];
   readonly violate: (law: string) => void;
 }
@@ -73,10 +73,10 @@ export class People {
 
   /** Resumes everything, opens every gate, and requeues what is parked. */
   clearUp(): void {
-    const { witness } = this.#deps;
-    if (witness.checker.pauses.size > 0) for (const { scope } of witness.checker.pauses.values()) this.#release(scope);
+    const { monitor } = this.#deps;
+    if (monitor.checker.pauses.size > 0) for (const { scope } of monitor.checker.pauses.values()) this.#release(scope);
     const waiting = new Set<SeenRun>();
-    for (const task of witness.checker.unfinished()) {
+    for (const task of monitor.checker.unfinished()) {
       const isClosed = task.spec.gate !== undefined && !task.approved;
       if (task.state === "parked" || isClosed) waiting.add(task.run);
     }
@@ -98,7 +98,7 @@ export class People {
   }
 
   #someRun(): SeenRun | undefined {
-    const runs = [...this.#deps.witness.checker.runs.values()].filter(({ state }) => state !== "finished");
+    const runs = [...this.#deps.monitor.checker.runs.values()].filter(({ state }) => state !== "finished");
     return runs.length === 0 ? undefined : this.#deps.chance.pick(runs);
   }
 
@@ -127,7 +127,7 @@ export class People {
   }
 
   #letGo(): void {
-    const pauses = [...this.#deps.witness.checker.pauses.values()];
+    const pauses = [...this.#deps.monitor.checker.pauses.values()];
     if (pauses.length > 0) this.#release(this.#deps.chance.pick(pauses).scope);
   }
 
@@ -149,7 +149,7 @@ export class People {
 
   #edit(run: RunId, task: TaskId, changes: Partial<TaskSpec>): void {
     const by = this.#name();
-    const found = this.#deps.witness.run(run)?.byId.get(task);
+    const found = this.#deps.monitor.run(run)?.byId.get(task);
     if (found === undefined || isEnded(found)) return;
     void this.#call("edit", (at) => this.#deps.front.edit(at, run, task, changes, by));
   }

@@ -12,10 +12,10 @@ import type { SeenTask } from "../../history/seen.ts";
 import { Agent } from "../actors/agent.ts";
 import { type FateOf, fateOf } from "../actors/fate.ts";
 import { People } from "../actors/people.ts";
+import { InvariantMonitor } from "../invariant-monitor.ts";
 import { Chance } from "../seed/chance.ts";
 import { CAPABILITIES } from "../seed/plans.ts";
 import type { Scenario, SessionDraft } from "../seed/scenario.ts";
-import { Witness } from "../witness.ts";
 import { Disk } from "./disk.ts";
 import { Front } from "./front.ts";
 import type { Grant } from "./grant.ts";
@@ -35,7 +35,7 @@ export class Arena {
   readonly clock = new VirtualClock(START);
   readonly chance: Chance;
   readonly trace: Trace;
-  readonly witness: Witness;
+  readonly monitor: InvariantMonitor;
   readonly medium: Medium;
   readonly disk: Disk;
   readonly machine: Machine;
@@ -61,9 +61,9 @@ export class Arena {
     this.chance = new Chance(scenario.seed).fork("events");
     this.trace = new Trace(clock, keepsTrace);
     const trace = (line: string): void => this.trace.add(line);
-    const violate = (law: string): void => this.witness.violate(law);
+    const violate = (law: string): void => this.monitor.violate(law);
     const { faults } = scenario;
-    this.witness = new Witness({ trace, forgives: (epoch) => this.#forgives(epoch), now: () => clock.now() });
+    this.monitor = new InvariantMonitor({ trace, forgives: (epoch) => this.#forgives(epoch), now: () => clock.now() });
     this.#fateOf = fateOf(new Chance(scenario.seed).fork("fates"), faults, () => this.isWell);
     this.medium = this.#mediumOf(scenario);
     this.disk = new Disk({
@@ -72,7 +72,7 @@ export class Arena {
       faults,
       medium: this.medium,
       trace,
-      written: (batch) => this.witness.written(batch),
+      written: (batch) => this.monitor.written(batch),
       slow: (by) => this.#disturbed(by),
     });
     this.machine = new Machine({
@@ -80,7 +80,7 @@ export class Arena {
       fateOf: this.#fateOf,
       trace,
       violate,
-      begun: (attempt, isStray) => this.witness.begun(attempt, isStray),
+      begun: (attempt, isStray) => this.monitor.begun(attempt, isStray),
       succeeded: (attempt) => this.#succeeded(attempt),
       least: (attempt, limit) => this.#least(attempt, limit),
     });
@@ -91,10 +91,10 @@ export class Arena {
       trace,
       server: () => this.#server(),
     });
-    this.front = new Front(this.witness);
+    this.front = new Front(this.monitor);
     const pools = Object.keys(scenario.modes);
-    const { network, front, witness } = this;
-    const person = { clock, chance: this.chance.fork("people"), network, front, witness, pools, violate };
+    const { network, front, monitor } = this;
+    const person = { clock, chance: this.chance.fork("people"), network, front, monitor, pools, violate };
     this.people = new People(person, scenario.plans);
     for (const draft of scenario.sessions) this.enlist(draft);
   }
@@ -125,7 +125,7 @@ export class Arena {
       rate: 1 + (chance.next() - 0.5) * drift,
       fateOf: this.#fateOf,
       mode: this.scenario.modes[draft.profile.pool] ?? "pull",
-      violate: (law) => this.witness.violate(law),
+      violate: (law) => this.monitor.violate(law),
       latency: (span) => this.latencies.push(span),
       remember: (grant) => this.grants.push(grant),
     });
@@ -171,7 +171,7 @@ export class Arena {
 
   /** The worst moments for a crash are those just before much is written. */
   #succeeded(attempt: Attempt): void {
-    this.witness.succeeded(attempt);
+    this.monitor.succeeded(attempt);
     const { current } = this;
     const chance = this.chance.fork(`end ${attempt.run} ${attempt.task} ${attempt.fence}`);
     if (current !== undefined) this.#killSoon(current, chance, 0.04, 6);
@@ -206,7 +206,7 @@ export class Arena {
     for (const scheduler of this.schedulers) scheduler.kill();
     this.disk.cut();
     this.machine.restart();
-    this.witness.restarted();
+    this.monitor.restarted();
     this.isOver = this.medium.mayForget;
   }
 
@@ -228,7 +228,7 @@ export class Arena {
     return new Drive({
       clock: this.clock,
       chance,
-      violate: (law) => this.witness.violate(law),
+      violate: (law) => this.monitor.violate(law),
       failsToSync: () => !this.isWell && faults.fsync !== undefined && chance.flip(faults.fsync * 0.05),
     });
   }
@@ -248,7 +248,7 @@ export class Arena {
     if (!isOurs) {
       const kind = error instanceof InvariantError ? "an invariant was broken" : "it failed";
       const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      this.witness.violate(`${scheduler.name}: ${kind}: ${told}`);
+      this.monitor.violate(`${scheduler.name}: ${kind}: ${told}`);
     }
     this.kill(scheduler, String(error));
   }

@@ -9,7 +9,7 @@ import type { Millis } from "../../../domain/time.ts";
 import type { Granted } from "../../../engine/sessions/claim-service.ts";
 import type { Heard, Word } from "../../../engine/sessions/session-reports.ts";
 import type { RequestKind } from "../../../store/store.ts";
-import type { Witness } from "../witness.ts";
+import type { InvariantMonitor } from "../invariant-monitor.ts";
 import type { Grant } from "./grant.ts";
 import type { SimulatedScheduler } from "./scheduler.ts";
 
@@ -20,10 +20,10 @@ export interface Asking {
 }
 
 export class Front {
-  readonly #witness: Witness;
+  readonly #monitor: InvariantMonitor;
 
-  constructor(witness: Witness) {
-    this.#witness = witness;
+  constructor(monitor: InvariantMonitor) {
+    this.#monitor = monitor;
   }
 
   async submit(at: SimulatedScheduler, key: string, manifest: RunManifest, specs: readonly TaskSpec[]): Promise<void> {
@@ -31,15 +31,15 @@ export class Front {
     const kept = `submit/${key}`;
     const known = at.submits.get(kept);
     if (known === undefined && (await reception.recall(kept)) !== undefined)
-      return this.#witness.submitted(manifest.id);
+      return this.#monitor.submitted(manifest.id);
     const submitted = at.submits.get(kept) ?? this.#submit(at, kept, manifest, specs);
     await submitted;
-    this.#witness.submitted(manifest.id);
+    this.#monitor.submitted(manifest.id);
   }
 
   async join(at: SimulatedScheduler, profile: SessionProfile): Promise<void> {
     await at.engine.reception.join(profile);
-    this.#witness.joined(profile, at.epoch);
+    this.#monitor.joined(profile, at.epoch);
   }
 
   async beat(at: SimulatedScheduler, session: string): Promise<void> {
@@ -61,27 +61,27 @@ export class Front {
   }
 
   async report(at: SimulatedScheduler, grant: Omit<Grant, "ttl">, word: Word): Promise<{ readonly stops: boolean }> {
-    const wasStopping = this.#witness.isStopping(grant);
+    const wasStopping = this.#monitor.isStopping(grant);
     const heard: Heard = await at.engine.reception.report(grant, word).catch((error: unknown) => {
-      this.#witness.refused(grant, at, error);
+      this.#monitor.refused(grant, at, error);
       throw error;
     });
-    this.#witness.heard(grant, word, heard, { wasStopping, epoch: at.epoch });
+    this.#monitor.heard(grant, word, heard, { wasStopping, epoch: at.epoch });
     return { stops: heard.held?.stopping !== undefined };
   }
 
   async hold(at: SimulatedScheduler, scope: PauseScope, by: string): Promise<void> {
     await at.engine.reception.hold(scope, { by });
-    this.#witness.done(by);
+    this.#monitor.done(by);
   }
 
   async drain(at: SimulatedScheduler, scope: PauseScope, by: string, wait: Millis): Promise<void> {
     await at.engine.reception.drain(scope, { by }, wait);
-    this.#witness.done(by);
+    this.#monitor.done(by);
   }
 
   async letGo(at: SimulatedScheduler, scope: PauseScope, by: string): Promise<void> {
-    if (await at.engine.reception.letGo(scope, { by })) this.#witness.done(by);
+    if (await at.engine.reception.letGo(scope, { by })) this.#monitor.done(by);
   }
 
   async edit(at: SimulatedScheduler, run: RunId, task: TaskId, changes: Partial<TaskSpec>, by: string): Promise<void> {
@@ -89,7 +89,7 @@ export class Front {
     const no = found?.graph.find(task);
     if (found === undefined || no === undefined) return;
     await at.engine.reception.edit(found, found.tasks[no] as (typeof found.tasks)[number], changes, { by });
-    this.#witness.done(by);
+    this.#monitor.done(by);
   }
 
   async ask(
@@ -103,7 +103,7 @@ export class Front {
     const asked = { kind, run, by, at: at.clock.now(), ...(task !== undefined && { task }) };
     await at.store.request(asked);
     await at.engine.takeRequests();
-    this.#witness.asked(kind, run, task);
+    this.#monitor.asked(kind, run, task);
   }
 
   async #submit(at: SimulatedScheduler, kept: string, manifest: RunManifest, specs: readonly TaskSpec[]): Promise<Run> {
@@ -119,7 +119,7 @@ export class Front {
 
   #given({ run, task, fence, token, ttl }: Granted, session: string, key: string | undefined): Grant {
     const grant = { run: run.manifest.id, task: task.spec.id, fence, token, ttl };
-    this.#witness.granted(grant, session, key);
+    this.#monitor.granted(grant, session, key);
     return grant;
   }
 }

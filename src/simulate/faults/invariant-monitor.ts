@@ -19,7 +19,7 @@ import { CAPACITY } from "./seed/plans.ts";
 import type { Grant } from "./world/grant.ts";
 import type { SimulatedScheduler } from "./world/scheduler.ts";
 
-export interface WitnessDeps {
+export interface InvariantMonitorDeps {
   readonly trace: (line: string) => void;
   /** Whether the scheduler of this epoch may just have given sessions a new span, since it could not hear them. */
   readonly forgives: (epoch: number) => boolean;
@@ -37,9 +37,9 @@ const END_WORDS: Readonly<Record<"complete" | "fail" | "release", ReadonlySet<st
 /** How many batches may be written before the first is acknowledged: while that happens, the next ones are at the store. */
 const BATCHES_OUT = UNWRITTEN_MAX + 1;
 
-export class Witness {
+export class InvariantMonitor {
   readonly checker: HistoryChecker;
-  readonly #deps: WitnessDeps;
+  readonly #deps: InvariantMonitorDeps;
   readonly #plans = new Map<RunNo, SubmittedPlan>();
   readonly #runs = new Map<RunId, RunNo>();
   /** How many batches were written, and in which of them each session last left. */
@@ -63,7 +63,7 @@ export class Witness {
   /** When a task last changed. */
   movedAt: Instant = 0 as Instant;
 
-  constructor(deps: WitnessDeps) {
+  constructor(deps: InvariantMonitorDeps) {
     this.#deps = deps;
     this.checker = new HistoryChecker({
       planOf: (run) => this.#plans.get(run),
