@@ -51,7 +51,7 @@ export interface Visitor {
 }
 
 export interface ReceptionDeps
-  extends Pick<Parts, "world" | "pools" | "roll" | "desk" | "reports" | "tokens" | "rules" | "turns"> {
+  extends Pick<Parts, "world" | "pools" | "roll" | "claimService" | "reports" | "tokens" | "rules" | "turns"> {
   readonly store: Pick<Store, "recall" | "runs" | "load">;
   readonly clock: Clock;
   /** A stalled run can go on. */
@@ -91,7 +91,7 @@ export class Reception {
     return this.#durably((turn) => {
       const { profile } = this.#own(session);
       this.#deps.roll.leave(turn, profile.id, why);
-      this.#deps.desk.forget(turn, profile.id);
+      this.#deps.claimService.forget(turn, profile.id);
     });
   }
 
@@ -126,7 +126,7 @@ export class Reception {
         ...(this.#visitor.by !== undefined && { by: this.#visitor.by }),
         ...(wanted.priority && { priority: wanted.priority }),
       };
-      return this.#deps.desk.claim(turn, order, tell);
+      return this.#deps.claimService.claim(turn, order, tell);
     });
   }
 
@@ -135,7 +135,7 @@ export class Reception {
     const session = workerId(wanted.session);
     return this.#waitFor(wanted, (turn, tell) => {
       this.#deps.roll.beat(turn, session, undefined);
-      return this.#deps.desk.assignment(turn, session, tell);
+      return this.#deps.claimService.assignment(turn, session, tell);
     });
   }
 

@@ -59,7 +59,7 @@ export class Engine {
 
   /** Sessions whose claim waits for its answer. */
   get claiming(): ReadonlySet<WorkerId> {
-    return this.#parts.desk.waiting();
+    return this.#parts.claimService.waiting();
   }
 
   modeOf(pool: string): DispatchMode {
@@ -68,12 +68,12 @@ export class Engine {
 
   /** The scheduler of pools whose sessions claim by themselves. */
   cycle(parts: Omit<CycleDeps, "clock" | "durably"> & Pick<CycleView, "reaches">): Cycle {
-    const { world, pools, roll, desk, lookout, modeOf, turns } = this.#parts;
+    const { world, pools, roll, claimService, lookout, modeOf, turns } = this.#parts;
     const view: CycleView = {
       world,
       pools,
       roll,
-      waiting: () => desk.waiting(),
+      waiting: () => claimService.waiting(),
       wakes: (pool) => modeOf(pool) !== "push",
       sweep: (turn, limit, why) => lookout.sweep(turn, limit, why),
       reaches: parts.reaches,
@@ -187,7 +187,7 @@ export class Engine {
 
   /** Takes no more turns. Attempts stay alive. Resolves when the decisions of earlier turns are written. */
   close(): Promise<void> {
-    this.#parts.desk.close();
+    this.#parts.claimService.close();
     return this.#parts.turns.close();
   }
 

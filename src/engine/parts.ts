@@ -7,7 +7,7 @@ import type { Run } from "../domain/run.ts";
 import { World } from "../domain/world.ts";
 import { batchFor, type EngineDeps } from "./options.ts";
 import { Requests } from "./requests.ts";
-import { Desk } from "./sessions/claim-service.ts";
+import { ClaimService } from "./sessions/claim-service.ts";
 import { Keys } from "./sessions/keys.ts";
 import { Refusals } from "./sessions/refusals.ts";
 import { Roll } from "./sessions/session-registry.ts";
@@ -44,7 +44,15 @@ export function assemble(deps: EngineDeps) {
   const { deadlines, leases, signs, workers, lookout, stopper } = work;
   const refusals = new Refusals((task) => pools.of(task).roster?.suited(task.spec) ?? []);
   const reports = new SessionReports({ leases, signs, tokens, refusals });
-  const desk = new Desk({ world, pools, leases, tokens, refusals, modeOf, ...(ack !== undefined && { ack }) });
+  const claimService = new ClaimService({
+    world,
+    pools,
+    leases,
+    tokens,
+    refusals,
+    modeOf,
+    ...(ack !== undefined && { ack }),
+  });
   const keys = new Keys({ store, written: () => turns.durably(() => {}) });
   const verdicts = new Verdicts({ pools, reports, keys });
   const lookAhead = new LookAhead({ dispatcher: pools.local, policy, now: () => clock.now() });
@@ -55,7 +63,7 @@ export function assemble(deps: EngineDeps) {
     deadlines,
     leases,
     workers,
-    desk,
+    claimService,
     lookout,
     verdicts,
     keys,
@@ -92,7 +100,7 @@ export function assemble(deps: EngineDeps) {
     workers,
     stopper,
     reports,
-    desk,
+    claimService,
     lookout,
     verdicts,
     keys,

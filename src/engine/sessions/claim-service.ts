@@ -59,7 +59,7 @@ interface Waiter {
   likeness?: { readonly of: SessionProfile; readonly text: string };
 }
 
-export interface DeskDeps {
+export interface ClaimServiceDeps {
   readonly world: World;
   readonly pools: Pools;
   readonly leases: Leases;
@@ -79,14 +79,14 @@ const NAMED_MAX = 5;
 /** How many keys are kept in memory. */
 const KEYS_MAX = 10_000;
 
-export class Desk {
-  readonly #deps: DeskDeps;
+export class ClaimService {
+  readonly #deps: ClaimServiceDeps;
   readonly #ack: Millis;
   readonly #waiting = new Map<string, Set<Waiter>>();
   readonly #assignees = new Map<WorkerId, Set<(granted: Granted | undefined) => void>>();
   readonly #keys = new Map<string, Remembrance>();
 
-  constructor(deps: DeskDeps) {
+  constructor(deps: ClaimServiceDeps) {
     this.#deps = deps;
     this.#ack = deps.ack ?? ACK;
   }

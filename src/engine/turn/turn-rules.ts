@@ -11,7 +11,7 @@ import type { Run } from "../../domain/run.ts";
 import { isHeld, isTerminal, type Task } from "../../domain/task.ts";
 import { earliest, type Instant, instant, later, type Millis, seconds } from "../../domain/time.ts";
 import type { Change, World } from "../../domain/world.ts";
-import type { Desk } from "../sessions/claim-service.ts";
+import type { ClaimService } from "../sessions/claim-service.ts";
 import type { Keys } from "../sessions/keys.ts";
 import type { Lookout } from "../work/deadline-watcher.ts";
 import type { Leases } from "../work/leases.ts";
@@ -30,7 +30,7 @@ export interface TurnRulesDeps {
   readonly deadlines: Deadlines;
   readonly leases: Leases;
   readonly workers: LocalWorkers;
-  readonly desk: Desk;
+  readonly claimService: ClaimService;
   readonly lookout: Lookout;
   readonly verdicts: Verdicts;
   readonly keys: Keys;
@@ -162,11 +162,11 @@ export class TurnRules implements Rules {
   #giveOut(turn: Turn): void {
     this.#isCut = false;
     if (this.isShut) return;
-    const { pools, lookAhead, desk } = this.#deps;
+    const { pools, lookAhead, claimService } = this.#deps;
     for (const { run, task, news } of pools.age(turn.now)) turn.journal.ofTask(run, task, news, turn.now);
     lookAhead.consider(turn.now);
     this.#isCut = !this.#toLocalWorkers(turn);
-    desk.serve(turn);
+    claimService.serve(turn);
     // A task that this turn did not reach does not wait for anything.
     const notices = this.#isCut ? [] : pools.takeNotices(turn.now);
     for (const { run, task, news } of notices) turn.journal.ofTask(run, task, news, turn.now);
