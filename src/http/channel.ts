@@ -13,7 +13,7 @@ import { type AnswerLine, CALLS_MAX, CHANNEL_PATH, CHANNEL_PROTOCOL, LINE_MAX } 
 import type { Route } from "../wire/route.ts";
 import type { Caller } from "../wire/service.ts";
 import type { Door } from "./door.ts";
-import { type Desk, type Input, lookUp, stopping } from "./exchange.ts";
+import { type Input, lookUp, type ServerContext, stopping } from "./exchange.ts";
 import { queryOf, readRequest } from "./input.ts";
 import { LINGER_MS } from "./limits.ts";
 import { isOurFault, refusalOf, writeRefusal } from "./refusal.ts";
@@ -32,7 +32,13 @@ export const isChannel = ({ url, headers }: IncomingMessage): boolean =>
   url === CHANNEL_PATH && headers.upgrade === CHANNEL_PROTOCOL;
 
 /** Takes over a connection whose request asked for it. */
-export function openChannel(desk: Desk, door: Door, request: IncomingMessage, socket: Socket, head: Buffer): void {
+export function openChannel(
+  context: ServerContext,
+  door: Door,
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+): void {
   // From here on the socket is ours: without an error listener, a peer that resets it would end the process.
   socket.on("error", () => undefined);
   try {
@@ -41,10 +47,10 @@ export function openChannel(desk: Desk, door: Door, request: IncomingMessage, so
   } catch (error) {
     return writeRefusal(socket, error);
   }
-  const channel = new Channel(desk, door, request, socket);
-  desk.channels.add(channel);
+  const channel = new Channel(context, door, request, socket);
+  context.channels.add(channel);
   socket.once("close", () => {
-    desk.channels.delete(channel);
+    context.channels.delete(channel);
     channel.gone();
   });
   socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${CHANNEL_PROTOCOL}\r\n\r\n`);
@@ -52,7 +58,7 @@ export function openChannel(desk: Desk, door: Door, request: IncomingMessage, so
 }
 
 export class Channel {
-  readonly #desk: Desk;
+  readonly #context: ServerContext;
   readonly #door: Door;
   readonly #request: Pick<IncomingMessage, "headers" | "socket">;
   readonly #socket: Socket;
@@ -62,8 +68,8 @@ export class Channel {
   #slow: Timer | undefined;
   #ending = false;
 
-  constructor(desk: Desk, door: Door, { headers }: IncomingMessage, socket: Socket) {
-    this.#desk = desk;
+  constructor(context: ServerContext, door: Door, { headers }: IncomingMessage, socket: Socket) {
+    this.#context = context;
     this.#door = door;
     this.#request = { headers, socket };
     this.#socket = socket;
@@ -78,7 +84,7 @@ export class Channel {
     });
     socket.on("data", (chunk: Buffer) => this.#take(chunk));
     socket.on("drain", () => this.#breathe());
-    socket.setTimeout(this.#desk.limits.idleMs, () => {
+    socket.setTimeout(this.#context.limits.idleMs, () => {
       if (this.#calls.size === 0) this.end();
     });
     if (head.length > 0) this.#take(head);
@@ -115,7 +121,7 @@ export class Channel {
 
   /** An incomplete line must be completed in time, however often a little more of it arrives. */
   #watchSlow(): void {
-    const { clock, limits } = this.#desk;
+    const { clock, limits } = this.#context;
     if (!this.#lines.isOpen || this.#slow !== undefined || this.#ending || this.#socket.isPaused()) return;
     const tell = (): void => this.#breakOff(new UserError("REQUEST_SLOW", "The request took too long to arrive"));
     this.#slow = clock.at(later(clock.now(), millis(limits.requestMs)), tell);
@@ -129,7 +135,7 @@ export class Channel {
   /** Reads no further calls from a peer that does not read its answers. */
   #breathe(): void {
     if (this.#ending) return;
-    if (this.#socket.writableLength > this.#desk.limits.followBytes) {
+    if (this.#socket.writableLength > this.#context.limits.followBytes) {
       // The line is not late now: the server itself has stopped reading.
       this.#ended();
       this.#socket.pause();
@@ -161,17 +167,17 @@ export class Channel {
   }
 
   #call({ id, method, path, body, by }: Asked): void {
-    const desk = this.#desk;
+    const context = this.#context;
     if (typeof method !== "string" || typeof path !== "string")
       throw new UserError("REQUEST_INVALID", "A call has a method and a path");
     const admission = this.#door.admit(this.#named(by));
-    const { found, query } = lookUp(desk, admission, method, path);
+    const { found, query } = lookUp(context, admission, method, path);
     if (!("route" in found)) throw new UserError("ROUTE_UNKNOWN", "There is no such path on a channel");
     const { route, params } = found;
     const given = method === "POST" ? (body ?? {}) : queryOf(query, route.request);
     const input = readRequest(route.request, given) as Input;
     refuseStream(route, input);
-    const wait = route.waits && (input.waitMs ?? 0) > 0 ? desk.waits.open() : undefined;
+    const wait = route.waits && (input.waitMs ?? 0) > 0 ? context.waits.open() : undefined;
     const caller: Caller = wait === undefined ? admission : { ...admission, signal: wait.signal };
     this.#calls.set(id, wait?.giveUp);
     const over = (): void => {
@@ -180,10 +186,10 @@ export class Channel {
     };
     const fail = (error: unknown): void => {
       over();
-      this.#refuse(id, stopping(error, desk, caller));
+      this.#refuse(id, stopping(error, context, caller));
     };
     try {
-      route.call(desk.backend, params, input, caller).then((value) => {
+      route.call(context.backend, params, input, caller).then((value) => {
         over();
         this.#give(id, value);
       }, fail);
@@ -209,7 +215,7 @@ export class Channel {
   }
 
   #refuse(id: number, error: unknown): void {
-    if (isOurFault(error)) this.#desk.onFault(error);
+    if (isOurFault(error)) this.#context.onFault(error);
     const { status, body } = refusalOf(error);
     this.#answer({ id, status, body: JSON.parse(body) as unknown });
   }
@@ -231,7 +237,7 @@ export class Channel {
 
   /** Closes the connection if the peer does not close it in time. */
   #hangUp(): void {
-    const { clock } = this.#desk;
+    const { clock } = this.#context;
     if (this.#socket.writableEnded) return;
     this.#socket.resume();
     this.#socket.end();

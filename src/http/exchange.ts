@@ -18,7 +18,7 @@ import { followEvents, followWakes } from "./stream.ts";
 import type { Admission } from "./tokens.ts";
 import type { Waits } from "./waits.ts";
 
-export interface Desk {
+export interface ServerContext {
   readonly backend: Backend;
   readonly router: Router;
   readonly waits: Waits;
@@ -37,7 +37,7 @@ export interface Input extends Readonly<Record<string, unknown>> {
 
 /** `expects`: the peer sends the body only after it was told to. */
 export function handle(
-  desk: Desk,
+  context: ServerContext,
   door: Door,
   request: IncomingMessage,
   response: ServerResponse,
@@ -46,18 +46,18 @@ export function handle(
   const { method = "", url = "" } = request;
   try {
     const admission = door.admit(request);
-    const { found, query } = lookUp(desk, admission, method, url);
+    const { found, query } = lookUp(context, admission, method, url);
     const max = "route" in found && found.route.large ? SUBMIT_BYTES : BODY_BYTES;
     checkBody(request, max);
     const proceed = (body: unknown): void => {
-      if ("route" in found) answer(desk, found, admission, body, request, response);
-      else mounted(desk, found, admission, body, request, response);
+      if ("route" in found) answer(context, found, admission, body, request, response);
+      else mounted(context, found, admission, body, request, response);
     };
     if (method !== "POST") return proceed("route" in found ? queryOf(query, found.route.request) : undefined);
     if (expects) response.writeContinue();
-    takeBody(request, max, proceed, (error) => refuse(desk, request, response, error));
+    takeBody(request, max, proceed, (error) => refuse(context, request, response, error));
   } catch (error) {
-    refuse(desk, request, response, error, pathOf(url));
+    refuse(context, request, response, error, pathOf(url));
   }
 }
 
@@ -71,7 +71,7 @@ const REPORTS = "/v1/leases/";
 
 /** The route of the request, if it exists and the caller may use it. */
 export function lookUp(
-  { router }: Desk,
+  { router }: ServerContext,
   admission: Admission,
   method: string,
   url: string,
@@ -90,34 +90,34 @@ export function lookUp(
 }
 
 function answer(
-  desk: Desk,
+  context: ServerContext,
   { route, params }: Match,
   admission: Admission,
   body: unknown,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const fail = (error: unknown): void => refuse(desk, request, response, error);
+  const fail = (error: unknown): void => refuse(context, request, response, error);
   try {
     const input = readRequest(route.request, body) as Input;
-    if (isStream(route, request, input)) return stream(desk, { route, params }, admission, input, request, response);
+    if (isStream(route, request, input)) return stream(context, { route, params }, admission, input, request, response);
     const waiting = route.waits && (input.waitMs ?? 0) > 0;
-    const caller: Caller = waiting ? { ...admission, signal: desk.waits.begin(response) } : admission;
+    const caller: Caller = waiting ? { ...admission, signal: context.waits.begin(response) } : admission;
     const send = (value: unknown): void => {
       try {
-        sendJson(response, value, desk.waits.closing);
+        sendJson(response, value, context.waits.closing);
       } catch (error) {
         fail(error);
       }
     };
-    route.call(desk.backend, params, input, caller).then(send, (error) => fail(stopping(error, desk, caller)));
+    route.call(context.backend, params, input, caller).then(send, (error) => fail(stopping(error, context, caller)));
   } catch (error) {
     fail(error);
   }
 }
 
 /** A caller whose wait ended because the server closes may ask again; it is not told the inner reason. */
-export const stopping = (error: unknown, { waits }: Desk, { signal }: Caller): unknown =>
+export const stopping = (error: unknown, { waits }: ServerContext, { signal }: Caller): unknown =>
   waits.closing && signal?.aborted === true && !(error instanceof UserError)
     ? new UserError("DAEMON_STOPPING", "The daemon is stopping")
     : error;
@@ -128,20 +128,20 @@ function isStream({ stream }: Route, { headers }: IncomingMessage, { follow }: I
 }
 
 function stream(
-  desk: Desk,
+  context: ServerContext,
   { route, params }: Match,
   admission: Admission,
   input: unknown,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const caller = { ...admission, signal: desk.waits.begin(response) };
-  const { service } = desk.backend;
+  const caller = { ...admission, signal: context.waits.begin(response) };
+  const { service } = context.backend;
   const following =
     route.stream === "wakes"
-      ? followWakes(response, service, params["session"] ?? "", caller, desk)
-      : followEvents(response, service, resumed(input as EventsInput, request), caller, desk);
-  following.catch((error) => refuse(desk, request, response, stopping(error, desk, caller)));
+      ? followWakes(response, service, params["session"] ?? "", caller, context)
+      : followEvents(response, service, resumed(input as EventsInput, request), caller, context);
+  following.catch((error) => refuse(context, request, response, stopping(error, context, caller)));
 }
 
 type EventsInput = Parameters<typeof followEvents>[2];
@@ -156,14 +156,14 @@ function resumed(input: EventsInput, { headers }: IncomingMessage): EventsInput 
 }
 
 function mounted(
-  desk: Desk,
+  context: ServerContext,
   mount: Mount,
   admission: Admission,
   body: unknown,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const caller = { ...admission, signal: desk.waits.begin(response) };
+  const caller = { ...admission, signal: context.waits.begin(response) };
   const exchange = {
     request,
     response,
@@ -173,15 +173,21 @@ function mounted(
   };
   Promise.resolve()
     .then(() => mount.handle(exchange))
-    .catch((error) => refuse(desk, request, response, error));
+    .catch((error) => refuse(context, request, response, error));
 }
 
 const WITH_ALLOW: UserErrorCode = "METHOD_REFUSED";
 
-function refuse(desk: Desk, request: IncomingMessage, response: ServerResponse, error: unknown, path = ""): void {
-  if (isOurFault(error)) desk.onFault(error);
-  if (desk.waits.closing) response.shouldKeepAlive = false;
+function refuse(
+  context: ServerContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+  path = "",
+): void {
+  if (isOurFault(error)) context.onFault(error);
+  if (context.waits.closing) response.shouldKeepAlive = false;
   const refused = error instanceof UserError && error.code === WITH_ALLOW;
-  const allow = refused ? ["allow", desk.router.allowed(path).join(", ")] : [];
-  sendRefusal(request, response, error, desk.clock, allow);
+  const allow = refused ? ["allow", context.router.allowed(path).join(", ")] : [];
+  sendRefusal(request, response, error, context.clock, allow);
 }

@@ -7,7 +7,7 @@ import { later, millis } from "../domain/time.ts";
 import { createServer } from "../wire/node-http.ts";
 import { isChannel, openChannel } from "./channel.ts";
 import type { Door } from "./door.ts";
-import { type Desk, handle } from "./exchange.ts";
+import { handle, type ServerContext } from "./exchange.ts";
 import { writeRefusal } from "./refusal.ts";
 
 /** Before 24.9, Node would hand over every request with an `upgrade` header, also those that only offer another protocol and then get no answer. */
@@ -15,8 +15,8 @@ const [MAJOR = 0, MINOR = 0] = process.versions.node.split(".").map(Number);
 const MAY_CHOOSE = MAJOR > 24 || MINOR >= 9;
 
 /** A listener that answers, but does not yet listen. */
-export function listener(desk: Desk, door: Door, connections: number): HttpServer {
-  const { limits } = desk;
+export function listener(context: ServerContext, door: Door, connections: number): HttpServer {
+  const { limits } = context;
   const server = createServer({
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
@@ -26,10 +26,10 @@ export function listener(desk: Desk, door: Door, connections: number): HttpServe
     shouldUpgradeCallback: isChannel,
   });
   server.maxConnections = connections;
-  server.on("request", (request, response) => handle(desk, door, request, response));
-  server.on("checkContinue", (request, response) => handle(desk, door, request, response, true));
+  server.on("request", (request, response) => handle(context, door, request, response));
+  server.on("checkContinue", (request, response) => handle(context, door, request, response, true));
   if (MAY_CHOOSE)
-    server.on("upgrade", (request, socket, head) => openChannel(desk, door, request, socket as Socket, head));
+    server.on("upgrade", (request, socket, head) => openChannel(context, door, request, socket as Socket, head));
   server.on("clientError", refuseGarbled);
   return server;
 }
@@ -48,7 +48,7 @@ function garbled(code: string | undefined): readonly [UserError, number?] {
 }
 
 /** Takes no more connections, lets calls in progress finish, and ends them after a while. */
-export async function closeListener(server: HttpServer, { clock, limits, channels }: Desk): Promise<void> {
+export async function closeListener(server: HttpServer, { clock, limits, channels }: ServerContext): Promise<void> {
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
   server.closeIdleConnections();
   const alarm = clock.at(later(clock.now(), millis(limits.closeMs)), () => {

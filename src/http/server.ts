@@ -12,7 +12,7 @@ import { noteOf, socketNote, socketPath } from "../wire/place.ts";
 import type { Service } from "../wire/service.ts";
 import { type Address, hostsOf, parseAddress, urlOf } from "./address.ts";
 import { socketDoor, tcpDoor } from "./door.ts";
-import type { Desk } from "./exchange.ts";
+import type { ServerContext } from "./exchange.ts";
 import { LIMITS, type Limits } from "./limits.ts";
 import { closeListener, listener } from "./listener.ts";
 import { Lockout } from "./lockout.ts";
@@ -62,7 +62,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
   const limits: Limits = { ...LIMITS, ...options.limits };
   const origins = new Set(options.origins);
   const router = new Router(options.mounts);
-  const desk: Desk = {
+  const context: ServerContext = {
     backend: { service, tokens },
     router,
     waits: new Waits(),
@@ -72,19 +72,19 @@ export async function serve(options: ServeOptions): Promise<Server> {
     onFault,
   };
 
-  const local = listener(desk, socketDoor(origins, state), limits.socketConnections);
+  const local = listener(context, socketDoor(origins, state), limits.socketConnections);
   const bound = await bindSocket(local, options.socket ?? socketPath(state));
   const listeners = [local];
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closed ??= closeAll(listeners, bound, desk, state);
+    closed ??= closeAll(listeners, bound, context, state);
     return closed;
   };
   const here = { socket: bound.path, close, [Symbol.asyncDispose]: close };
   try {
     noteSocket(state, options.socket);
     if (address === undefined) return here;
-    const { server, url, tokenFile } = await listenOnTcp(desk, tokens, origins, address);
+    const { server, url, tokenFile } = await listenOnTcp(context, tokens, origins, address);
     listeners.push(server);
     return { ...here, url, tokenFile };
   } catch (error) {
@@ -96,14 +96,14 @@ export async function serve(options: ServeOptions): Promise<Server> {
 async function closeAll(
   listeners: readonly HttpServer[],
   bound: BoundSocket,
-  desk: Desk,
+  context: ServerContext,
   state: string,
 ): Promise<void> {
   bound.remove();
   noteSocket(state, undefined);
-  desk.waits.endAll();
-  for (const channel of desk.channels) channel.end();
-  await Promise.all(listeners.map((server) => closeListener(server, desk)));
+  context.waits.endAll();
+  for (const channel of context.channels) channel.end();
+  await Promise.all(listeners.map((server) => closeListener(server, context)));
 }
 
 /** Notes in the state directory where the socket is, when it is elsewhere: a caller that knows only the directory still finds it. */
@@ -119,7 +119,7 @@ interface TcpListener {
 }
 
 async function listenOnTcp(
-  desk: Desk,
+  context: ServerContext,
   tokens: TokenKeeper,
   origins: ReadonlySet<string>,
   asked: Address,
@@ -127,8 +127,8 @@ async function listenOnTcp(
   const tokenFile = tokens.ownerFile();
   // The allowed names depend on the port, and no request is answered before that is known.
   const hosts = new Set<string>();
-  const door = tcpDoor({ origins, hosts, tokens, lockout: new Lockout(), clock: desk.clock });
-  const server = listener(desk, door, desk.limits.tcpConnections);
+  const door = tcpDoor({ origins, hosts, tokens, lockout: new Lockout(), clock: context.clock });
+  const server = listener(context, door, context.limits.tcpConnections);
   await new Promise<void>((resolve, reject) => {
     const fail = (cause: Error): void => {
       reject(new UserError("LISTEN_REFUSED", `${urlOf(asked)} cannot be listened on: ${cause.message}`, { cause }));

@@ -21,7 +21,7 @@ export async function speakLines(pieces: Iterable<Buffer>): Promise<void> {
     claim: (_, caller) => (caller.signal === undefined ? undefined : untilGivenUp(caller)),
   });
   const tokens = { issue: refused, list: refused, revoke: refused };
-  const desk = {
+  const context = {
     backend: { service, tokens },
     router,
     waits,
@@ -39,7 +39,7 @@ export async function speakLines(pieces: Iterable<Buffer>): Promise<void> {
     },
   });
   const channel = new Channel(
-    desk,
+    context,
     door,
     { headers: {} } as IncomingMessage,
     Object.assign(socket, { setTimeout() {} }) as unknown as Socket,
