@@ -4,9 +4,9 @@
  */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { CALLER, type Desk, openDesk } from "../../test/rig/desk.ts";
 import { HttpRig, type Received } from "../../test/rig/http.ts";
 import { mustOpenLines } from "../../test/rig/lines.ts";
+import { CALLER, openServerContext, type ServerContext } from "../../test/rig/server-context.ts";
 import { mcpMount } from "../mcp/mount.ts";
 import { TOOLS } from "../mcp/tools.ts";
 import type { Grant } from "../wire/answers.ts";
@@ -29,7 +29,7 @@ interface Token {
 }
 
 interface House extends AsyncDisposable {
-  readonly desk: Desk;
+  readonly context: ServerContext;
   readonly rig: HttpRig;
   /** Runs the daemon until the promise settles. */
   readonly during: <T>(promise: Promise<T>) => Promise<T>;
@@ -53,15 +53,15 @@ const pathOf = (name: RouteName, params: object): string =>
 
 /** A daemon with two tasks for agents, behind its real server. */
 async function house(): Promise<House> {
-  const desk = await openDesk();
+  const context = await openServerContext();
   const rig = new HttpRig();
   let ids = 0;
-  const { service } = desk;
-  const { clock } = desk.rig;
+  const { service } = context;
+  const { clock } = context.rig;
   const readPlan = () => Promise.reject(new Error("unused"));
   const mcp = mcpMount({ service, clock, version: "1", newId: () => `id-${++ids}`, readPlan });
   await rig.start(service, { mounts: [mcp] });
-  await desk.answer(service.submit(PLAN, CALLER));
+  await context.answer(service.submit(PLAN, CALLER));
   const during: House["during"] = async (promise) => {
     let over = false;
     const end = (): void => {
@@ -83,7 +83,7 @@ async function house(): Promise<House> {
     await during(mcp.close());
     await rig[Symbol.asyncDispose]();
   };
-  return { desk, rig, during, issue, ask, [Symbol.asyncDispose]: close };
+  return { context, rig, during, issue, ask, [Symbol.asyncDispose]: close };
 }
 
 interface Scene extends House {
@@ -128,16 +128,18 @@ test("every route for workers is asked about here", () => {
 });
 
 describe("what is another token's", () => {
-  const told = async ({ desk }: House): Promise<object> => ({
-    events: await desk.rig.store.events({}),
-    sessions: structuredClone(await desk.rig.store.sessions()),
-    seen: [...desk.rig.engine.world.sessions.values()].map((session) => desk.rig.engine.reception.seenAt(session)),
+  const told = async ({ context }: House): Promise<object> => ({
+    events: await context.rig.store.events({}),
+    sessions: structuredClone(await context.rig.store.sessions()),
+    seen: [...context.rig.engine.world.sessions.values()].map((session) =>
+      context.rig.engine.reception.seenAt(session),
+    ),
   });
 
   test("is neither given nor touched, on any route", async () => {
     await using made = await scene();
-    const { eve, grant, ask, desk } = made;
-    await desk.rig.clock.advance(1_000);
+    const { eve, grant, ask, context } = made;
+    await context.rig.clock.advance(1_000);
     const before = await told(made);
     for (const [name, [code, body]] of others) {
       const { status, ...answer } = await ask(eve, name, { session: "s" }, body(grant));
@@ -206,15 +208,15 @@ describe("what is another token's", () => {
 
   test("stays its token's when another scheduler takes over", async () => {
     await using made = await scene();
-    const { desk, eve, ada, grant } = made;
-    await desk.rig.resume(1 as never);
-    const { reception } = desk.rig.engine;
+    const { context, eve, ada, grant } = made;
+    await context.rig.resume(1 as never);
+    const { reception } = context.rig.engine;
     const as = ({ id }: Token) => reception.as({ by: "x", authority: { isAdmin: false, token: id } });
     const lease = { ...leaseOf(grant), run: grant.run as never, task: grant.task as never };
     expect(() => as(eve).attend("s")).toThrow(expect.objectContaining({ code: "FORBIDDEN" }));
     await expect(as(eve).report(lease, { kind: "heartbeat" })).rejects.toMatchObject({ code: "TOKEN_WRONG" });
     as(ada).attend("s")();
-    expect(await desk.rig.promised(as(ada).report(lease, { kind: "heartbeat" }))).toMatchObject({ repeated: false });
+    expect(await context.rig.promised(as(ada).report(lease, { kind: "heartbeat" }))).toMatchObject({ repeated: false });
   });
 
   test("cannot be told from what is made up: a lease of another has the answer that a wrong token has", async () => {
@@ -337,7 +339,7 @@ describe("over MCP", () => {
     await using made = await house();
     const [ada, eve] = [await made.issue("ada"), await made.issue("eve")];
     expect(await (await agent(made, ada))("claim_next", { waitMs: 0 })).toMatch(/^done/);
-    const [joined] = await made.desk.rig.store.sessions();
+    const [joined] = await made.context.rig.store.sessions();
     expect(joined?.profile.owner).toBe(ada.id);
     const session = { session: joined?.profile.id };
     expect(await made.ask(eve, "beat", session)).toMatchObject({ status: 403 });

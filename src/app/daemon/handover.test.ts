@@ -1,14 +1,14 @@
 import { readFileSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { CALLER, openDesk } from "../../../test/rig/desk.ts";
+import { CALLER, openServerContext } from "../../../test/rig/server-context.ts";
 import type { Grant } from "../../wire/answers.ts";
 
 const TTL = 60_000;
 
 /** A pool with one task, and two sessions for it. */
 async function openPool(task: object) {
-  const desk = await openDesk();
-  const { service, answer, rig } = desk;
+  const context = await openServerContext();
+  const { service, answer, rig } = context;
   for (const session of ["s1", "s2"])
     await answer(service.join({ agent: "agents", session, capabilities: [], slots: 1, ttlMs: TTL }, CALLER));
   const retry = { attempts: 5, backoff: "0s" };
@@ -20,7 +20,7 @@ async function openPool(task: object) {
     return grant;
   };
   const lease = ({ run, task: of, fence, token }: Grant) => ({ run, task: of, fence, token });
-  return { ...desk, rig, claim, lease };
+  return { ...context, rig, claim, lease };
 }
 
 test("a claim says how the attempt before it ended: failed, released, limited or lost", async () => {

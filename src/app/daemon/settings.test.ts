@@ -1,6 +1,6 @@
 /** Every setting of pools and sessions has an effect: from what a user writes to what the daemon does. */
 import { describe, expect, test } from "vitest";
-import { CALLER, type Desk, openDesk } from "../../../test/rig/desk.ts";
+import { CALLER, openServerContext, type ServerContext } from "../../../test/rig/server-context.ts";
 import { millis } from "../../domain/time.ts";
 import type { Grant } from "../../wire/answers.ts";
 import type { Service } from "../../wire/service.ts";
@@ -13,27 +13,27 @@ const plan = (tasks: object): Parameters<Service["submit"]>[0] => ({
 const ONE = plan({ a: { prompt: "a" } });
 const JOIN = { agent: "agents", session: "s", capabilities: [], slots: 1 };
 
-async function withSession(env: Readonly<Record<string, string>>): Promise<Desk> {
-  const desk = await openDesk(env);
-  await desk.answer(desk.service.join(JOIN, CALLER));
-  return desk;
+async function withSession(env: Readonly<Record<string, string>>): Promise<ServerContext> {
+  const context = await openServerContext(env);
+  await context.answer(context.service.join(JOIN, CALLER));
+  return context;
 }
 
 const claimOf = (session = "s") => ({ session, waitMs: 0 });
-const count = (desk: Desk, kind: string): number => desk.says().filter((each) => each === kind).length;
+const count = (context: ServerContext, kind: string): number => context.says().filter((each) => each === kind).length;
 
 test("sessionTtl is how long a session keeps a task without a sign of life", async () => {
   for (const [env, span] of [
     [{}, 300_000],
     [{ ROTA_SESSION_TTL: "7s" }, 7_000],
   ] as const) {
-    const desk = await withSession(env);
-    await desk.answer(desk.service.submit(ONE, CALLER));
-    await desk.answer(desk.service.claim(claimOf(), CALLER));
-    await desk.rig.clock.advance(span);
-    expect(desk.says()).not.toContain("expired");
-    await desk.rig.clock.advance(1);
-    expect(desk.says()).toContain("expired");
+    const context = await withSession(env);
+    await context.answer(context.service.submit(ONE, CALLER));
+    await context.answer(context.service.claim(claimOf(), CALLER));
+    await context.rig.clock.advance(span);
+    expect(context.says()).not.toContain("expired");
+    await context.rig.clock.advance(1);
+    expect(context.says()).toContain("expired");
   }
 });
 
@@ -41,13 +41,13 @@ describe("pools", () => {
   const push = { ROTA_POOLS: '{"agents": {"mode": "push"}}' };
 
   test("that push assign, and refuse who claims", async () => {
-    const desk = await withSession(push);
-    await desk.answer(desk.service.submit(ONE, CALLER));
-    expect(await desk.answer(desk.service.assignment("s", 0, CALLER))).toMatchObject({ task: "a" });
-    const refused = expect(desk.service.claim(claimOf(), CALLER)).rejects.toMatchObject({
+    const context = await withSession(push);
+    await context.answer(context.service.submit(ONE, CALLER));
+    expect(await context.answer(context.service.assignment("s", 0, CALLER))).toMatchObject({ task: "a" });
+    const refused = expect(context.service.claim(claimOf(), CALLER)).rejects.toMatchObject({
       code: "SELF_CLAIM_DISABLED",
     });
-    await desk.answer(refused);
+    await context.answer(refused);
   });
 
   test("that push take back what is not begun within ackTimeout", async () => {
@@ -55,12 +55,12 @@ describe("pools", () => {
       [push, 10_000],
       [{ ...push, ROTA_ACK_TIMEOUT: "3s" }, 3_000],
     ] as const) {
-      const desk = await withSession(env);
-      await desk.answer(desk.service.submit(ONE, CALLER));
-      await desk.rig.clock.advance(span);
-      expect(count(desk, "released")).toBe(0);
-      await desk.rig.clock.advance(1);
-      expect(count(desk, "released")).toBe(1);
+      const context = await withSession(env);
+      await context.answer(context.service.submit(ONE, CALLER));
+      await context.rig.clock.advance(span);
+      expect(count(context, "released")).toBe(0);
+      await context.rig.clock.advance(1);
+      expect(count(context, "released")).toBe(1);
     }
   });
 
@@ -70,10 +70,10 @@ describe("pools", () => {
       [{ ROTA_POOLS: wake, ROTA_OFFER_TTL: "10s" }, 1],
       [{ ROTA_POOLS: wake, ROTA_OFFER_TTL: "10s", ROTA_WAKE_COOLDOWN: "0s" }, 4],
     ] as const) {
-      const desk = await withSession(env);
-      await desk.answer(desk.service.submit(ONE, CALLER));
-      await desk.rig.clock.advance(35_000);
-      expect(desk.calls).toEqual(Array(wakes).fill("ring bell a"));
+      const context = await withSession(env);
+      await context.answer(context.service.submit(ONE, CALLER));
+      await context.rig.clock.advance(35_000);
+      expect(context.calls).toEqual(Array(wakes).fill("ring bell a"));
     }
   });
 
@@ -84,10 +84,10 @@ describe("pools", () => {
       [["cpu"], []],
     ] as const) {
       const pools = JSON.stringify({ agents: { spawn: ["make", "one"], covers } });
-      const desk = await openDesk({ ROTA_POOLS: pools });
-      await desk.answer(desk.service.submit(task, CALLER));
-      await desk.rig.clock.advance(4 * 60_000);
-      expect(desk.calls).toEqual(calls);
+      const context = await openServerContext({ ROTA_POOLS: pools });
+      await context.answer(context.service.submit(task, CALLER));
+      await context.rig.clock.advance(4 * 60_000);
+      expect(context.calls).toEqual(calls);
     }
   });
 });
@@ -97,14 +97,14 @@ test("stuckAfter is how long the holder of a pool's task may say nothing before 
     [{}, 300_000],
     [{ ROTA_STUCK_AFTER: "1m" }, 60_000],
   ] as const) {
-    const desk = await withSession({ ROTA_SESSION_TTL: "1h", ...env });
-    await desk.answer(desk.service.submit(ONE, CALLER));
-    const { run, task, fence, token } = (await desk.answer(desk.service.claim(claimOf(), CALLER))) as Grant;
-    await desk.answer(desk.service.start({ run, task, fence, token }, CALLER));
-    await desk.rig.clock.advance(span - 1);
-    expect(count(desk, "silent")).toBe(0);
-    await desk.rig.clock.advance(1);
-    expect(count(desk, "silent")).toBe(1);
+    const context = await withSession({ ROTA_SESSION_TTL: "1h", ...env });
+    await context.answer(context.service.submit(ONE, CALLER));
+    const { run, task, fence, token } = (await context.answer(context.service.claim(claimOf(), CALLER))) as Grant;
+    await context.answer(context.service.start({ run, task, fence, token }, CALLER));
+    await context.rig.clock.advance(span - 1);
+    expect(count(context, "silent")).toBe(0);
+    await context.rig.clock.advance(1);
+    expect(count(context, "silent")).toBe(1);
   }
 });
 
@@ -113,10 +113,10 @@ test("wakeReason is what a session is told when it is woken", async () => {
     [{}, "a task waits that this session can claim"],
     [{ ROTA_WAKE_REASON: "work for you" }, "work for you"],
   ] as const) {
-    const desk = await withSession(env);
-    const wake = desk.service.wake("s", 60_000, CALLER);
-    await desk.answer(desk.service.submit(ONE, CALLER));
-    expect(await desk.answer(wake)).toMatchObject({ task: "a", why });
+    const context = await withSession(env);
+    const wake = context.service.wake("s", 60_000, CALLER);
+    await context.answer(context.service.submit(ONE, CALLER));
+    expect(await context.answer(wake)).toMatchObject({ task: "a", why });
   }
 });
 
@@ -125,16 +125,16 @@ test("sweepLimit and sweepReason say how much one look takes back, and what the 
     [{}, 2, "it was not heard of any more"],
     [{ ROTA_SWEEP_LIMIT: "1", ROTA_SWEEP_REASON: "gone" }, 1, "gone"],
   ] as const) {
-    const desk = await withSession({ ROTA_SESSION_TTL: "10s", ...env });
-    await desk.answer(desk.service.join({ ...JOIN, session: "t" }, CALLER));
-    await desk.answer(desk.service.submit(plan({ a: { prompt: "a" }, b: { prompt: "b" } }), CALLER));
-    for (const session of ["s", "t"]) await desk.answer(desk.service.claim(claimOf(session), CALLER));
-    await desk.rig.clock.advance(9_000);
+    const context = await withSession({ ROTA_SESSION_TTL: "10s", ...env });
+    await context.answer(context.service.join({ ...JOIN, session: "t" }, CALLER));
+    await context.answer(context.service.submit(plan({ a: { prompt: "a" }, b: { prompt: "b" } }), CALLER));
+    for (const session of ["s", "t"]) await context.answer(context.service.claim(claimOf(session), CALLER));
+    await context.rig.clock.advance(9_000);
     // The time passes before the next turn looks at its deadlines.
-    const cycle = Promise.resolve(desk.service.cycle());
-    await desk.rig.clock.sleep(millis(2_000));
-    expect((await desk.answer(cycle)).recovered).toHaveLength(swept);
-    expect(desk.rig.told).toContainEqual(expect.objectContaining({ kind: "expired", why }));
+    const cycle = Promise.resolve(context.service.cycle());
+    await context.rig.clock.sleep(millis(2_000));
+    expect((await context.answer(cycle)).recovered).toHaveLength(swept);
+    expect(context.rig.told).toContainEqual(expect.objectContaining({ kind: "expired", why }));
   }
 });
 
@@ -143,22 +143,22 @@ test("offerTtl is how long a task is kept for the session that was woken for it"
     [{}, 30_000],
     [{ ROTA_OFFER_TTL: "5s" }, 5_000],
   ] as const) {
-    const desk = await withSession({ ROTA_POOLS: '{"agents": {"wake": ["ring"]}}', ...env });
-    await desk.answer(desk.service.submit(ONE, CALLER));
-    await desk.answer(desk.service.join({ ...JOIN, session: "other" }, CALLER));
-    expect(await desk.answer(desk.service.claim(claimOf("other"), CALLER))).toBeUndefined();
-    await desk.rig.clock.advance(span + 1);
-    expect(await desk.answer(desk.service.claim(claimOf("other"), CALLER))).toMatchObject({ task: "a" });
+    const context = await withSession({ ROTA_POOLS: '{"agents": {"wake": ["ring"]}}', ...env });
+    await context.answer(context.service.submit(ONE, CALLER));
+    await context.answer(context.service.join({ ...JOIN, session: "other" }, CALLER));
+    expect(await context.answer(context.service.claim(claimOf("other"), CALLER))).toBeUndefined();
+    await context.rig.clock.advance(span + 1);
+    expect(await context.answer(context.service.claim(claimOf("other"), CALLER))).toMatchObject({ task: "a" });
   }
 });
 
 describe("a task for which no session comes", () => {
   /** After this span no session has come for the task, and none could. */
-  async function starvedFor(env: Readonly<Record<string, string>>, ms: number): Promise<Desk> {
-    const desk = await openDesk(env);
-    await desk.answer(desk.service.submit(ONE, CALLER));
-    await desk.rig.clock.advance(ms);
-    return desk;
+  async function starvedFor(env: Readonly<Record<string, string>>, ms: number): Promise<ServerContext> {
+    const context = await openServerContext(env);
+    await context.answer(context.service.submit(ONE, CALLER));
+    await context.rig.clock.advance(ms);
+    return context;
   }
 
   test("starves after starvingAge", async () => {
@@ -183,13 +183,13 @@ describe("a task for which no session comes", () => {
 });
 
 test("the same key gives the same answer for a day, and is forgotten then", async () => {
-  const desk = await withSession({});
-  const submit = () => desk.answer(desk.service.submit({ ...ONE, key: "k" }, CALLER));
+  const context = await withSession({});
+  const submit = () => context.answer(context.service.submit({ ...ONE, key: "k" }, CALLER));
   const { run } = await submit();
-  await desk.rig.clock.advance(23 * 3_600_000);
-  await desk.answer(desk.service.beat("s", { state: "busy" }, CALLER).catch(() => undefined));
+  await context.rig.clock.advance(23 * 3_600_000);
+  await context.answer(context.service.beat("s", { state: "busy" }, CALLER).catch(() => undefined));
   expect(await submit()).toEqual({ run, tasks: 1, repeated: true });
-  await desk.rig.clock.advance(2 * 3_600_000);
-  await desk.answer(desk.service.join({ ...JOIN, session: "later" }, CALLER));
+  await context.rig.clock.advance(2 * 3_600_000);
+  await context.answer(context.service.join({ ...JOIN, session: "later" }, CALLER));
   expect((await submit()).repeated).toBe(false);
 });

@@ -1,6 +1,6 @@
 /** A wake that got lost on its way is repeated, and a wake that arrived is not. */
 import { describe, expect, test } from "vitest";
-import { CALLER, type Desk, openDesk } from "../../../test/rig/desk.ts";
+import { CALLER, openServerContext, type ServerContext } from "../../../test/rig/server-context.ts";
 import type { Wake } from "../../wire/answers.ts";
 import type { Caller } from "../../wire/service.ts";
 
@@ -10,9 +10,9 @@ interface Heard {
 }
 
 /** A session `s`, and one task it could take. */
-async function openWakes(): Promise<Desk & { readonly listen: (caller?: Partial<Caller>) => Promise<Heard> }> {
-  const desk = await openDesk();
-  const { rig, service, answer } = desk;
+async function openWakes(): Promise<ServerContext & { readonly listen: (caller?: Partial<Caller>) => Promise<Heard> }> {
+  const context = await openServerContext();
+  const { rig, service, answer } = context;
   await answer(service.join({ agent: "agents", session: "s", capabilities: [], slots: 1 }, CALLER));
   const text = JSON.stringify({ name: "plan", tasks: { a: { prompt: "a", pool: "agents" } } });
   await answer(service.submit({ text, file: "/plan.json", directory: "/" }, CALLER));
@@ -24,7 +24,7 @@ async function openWakes(): Promise<Desk & { readonly listen: (caller?: Partial<
     await rig.clock.settle();
     return heard;
   };
-  return { ...desk, listen };
+  return { ...context, listen };
 }
 
 const OFFER = { task: "a", reason: "offered" };

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { CALLER, openDesk } from "../../../test/rig/desk.ts";
+import { CALLER, openServerContext } from "../../../test/rig/server-context.ts";
 
 test("the holder of a task past its soft limit hears when it is ended", async () => {
-  const { rig, service, answer } = await openDesk();
+  const { rig, service, answer } = await openServerContext();
   await answer(service.join({ agent: "agents", session: "s", capabilities: [], slots: 1, ttlMs: 3_600_000 }, CALLER));
   const a = { prompt: "a", pool: "agents", timeout: { soft: "1m", hard: "10m" } };
   const text = JSON.stringify({ name: "plan", tasks: { a } });
@@ -18,7 +18,7 @@ test("the holder of a task past its soft limit hears when it is ended", async ()
 });
 
 test("no session is looked for when the waiting ones have taken every task that came", async () => {
-  const { rig, service, answer } = await openDesk();
+  const { rig, service, answer } = await openServerContext();
   const plan = () => {
     const text = JSON.stringify({ name: "plan", tasks: { a: { prompt: "a", pool: "agents" } } });
     return answer(service.submit({ text, file: "/plan.json", directory: "/" }, CALLER));

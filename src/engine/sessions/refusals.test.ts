@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { CALLER, openDesk } from "../../../test/rig/desk.ts";
+import { CALLER, openServerContext } from "../../../test/rig/server-context.ts";
 
 test("a task that a session refused goes to another session that fits, and comes back when all have refused it", async () => {
-  const { service, answer } = await openDesk();
+  const { service, answer } = await openServerContext();
   for (const session of ["s1", "s2"])
     await answer(service.join({ agent: "agents", session, capabilities: [], slots: 1 }, CALLER));
   const retry = { attempts: 5, backoff: "0s" };

@@ -12,7 +12,7 @@ import { openRig, type Rig } from "./rig.ts";
 /** The owner of the state directory. */
 export const CALLER: Caller = { by: "mo", authority: OWNER };
 
-export interface Desk {
+export interface ServerContext {
   readonly rig: Rig;
   readonly service: Service;
   /** Commands that were called, with what they were told. */
@@ -22,7 +22,7 @@ export interface Desk {
 }
 
 /** `env`: the settings, as variables. */
-export async function openDesk(env: Readonly<Record<string, string>> = {}): Promise<Desk> {
+export async function openServerContext(env: Readonly<Record<string, string>> = {}): Promise<ServerContext> {
   const cwd = freshDir();
   const { values: config } = await loadConfig({ cwd, env, flags: {} });
   const rig = await openRig({ ...engineOptions(config), workers: 1 });
