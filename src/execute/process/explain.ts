@@ -1,5 +1,5 @@
 /** Says in words why a process cannot be started, and whether another try may help. */
-import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, openSync, readSync, type Stats, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 
 /** `spawn` does not heal by trying again; the other may. */
@@ -50,7 +50,7 @@ function explainWords(
 }
 
 export function explainDirectory(cwd: string): string | undefined {
-  const stat = statSync(cwd, { throwIfNoEntry: false });
+  const stat = statOf(cwd);
   if (stat === undefined) return `the directory ${cwd} does not exist`;
   if (!stat.isDirectory()) return `${cwd} is not a directory`;
   return isExecutable(cwd) ? undefined : `the directory ${cwd} may not be entered`;
@@ -61,7 +61,7 @@ function explainCommand(file: string, cwd: string, path: string): string | undef
   let isThere = false;
   for (const candidate of candidates) {
     const full = isAbsolute(candidate) ? candidate : join(cwd, candidate);
-    if (statSync(full, { throwIfNoEntry: false })?.isFile() !== true) continue;
+    if (statOf(full)?.isFile() !== true) continue;
     isThere = true;
     if (!isExecutable(full)) continue;
     const interpreter = interpreterOf(full);
@@ -69,6 +69,15 @@ function explainCommand(file: string, cwd: string, path: string): string | undef
     return `cannot run ${file}: the interpreter it names was not found`;
   }
   return isThere ? `not executable: ${file}` : `command not found: ${file}`;
+}
+
+/** Nothing, too, where a folder on the way may not be entered, as those of other users in a PATH. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 function isExecutable(path: string): boolean {

@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -8,6 +17,7 @@ import { systemClock } from "../../effects/clock.ts";
 import { CANCELLED, shell, told } from "../conformance.ts";
 import type { Attempt, Executor, Handle } from "../executor.ts";
 import { openProcessExecutor } from "./executor.ts";
+import { explainStart } from "./explain.ts";
 
 // Real processes on a machine that may be busy.
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
@@ -134,4 +144,13 @@ test("variables that a shell cannot hold, or that mean something to it, are pass
 test("a word or a variable that is too long for the kernel is said to be", async () => {
   const outcome = await start("true", { env: { LONG: "x".repeat(200_000) } }).outcome;
   expect(outcome).toMatchObject({ kind: "spawn", message: expect.stringContaining("too long") });
+});
+
+test("a folder of a PATH that cannot be looked into is passed over, and none is taken for a directory", () => {
+  // Root may look everywhere but here.
+  symlinkSync(join(dir, "a"), join(dir, "b"));
+  symlinkSync(join(dir, "b"), join(dir, "a"));
+  const PATH = `${join(dir, "a")}:${process.env["PATH"]}`;
+  expect(explainStart(["true"], dir, { PATH })).toBeUndefined();
+  expect(explainStart(["true"], join(dir, "a"), { PATH })).toMatchObject({ kind: "spawn" });
 });
