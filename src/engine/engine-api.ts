@@ -14,7 +14,7 @@ import { restoreRun } from "../store/rows.ts";
 import type { Remembrance, Store } from "../store/store.ts";
 import type { Parts } from "./parts.ts";
 import { type Granted, keyOf } from "./sessions/claim-service.ts";
-import type { Heard, Word } from "./sessions/session-reports.ts";
+import type { LeaseReport, LeaseReportResult } from "./sessions/session-reports.ts";
 import { ownerOf } from "./sessions/tokens.ts";
 import type { Turn } from "./turn/turn.ts";
 
@@ -140,10 +140,10 @@ export class Reception {
   }
 
   /** A report of a holder. The token of a lease is of no use to a caller that it was not given to. */
-  async report(claimed: Claimed, word: Word): Promise<Heard> {
+  async report(claimed: Claimed, report: LeaseReport): Promise<LeaseReportResult> {
     if (!mayActFor(ownerOf(claimed.token), this.#visitor.authority)) throw wrongToken(claimed);
     const run = this.#deps.world.findRun(claimed.run);
-    return run === undefined ? this.#reportLate(claimed, word) : this.#hear(run, claimed, word);
+    return run === undefined ? this.#reportLate(claimed, report) : this.#accept(run, claimed, report);
   }
 
   /** The answer that a submit under this key got. */
@@ -193,16 +193,16 @@ export class Reception {
     });
   }
 
-  async #hear(run: Run, { task: id, fence, token }: Claimed, word: Word): Promise<Heard> {
+  async #accept(run: Run, { task: id, fence, token }: Claimed, report: LeaseReport): Promise<LeaseReportResult> {
     const task = mustTask(run, id);
     const { reports, roll } = this.#deps;
     return this.#durably((turn) => {
       const worker = isHeld(task.status) ? task.status.lease.worker : undefined;
-      const heard = this.#knowing(run, () => reports.hear(turn, { run, task, fence, token }, word));
-      if (worker === undefined || heard.repeated) return heard;
+      const result = this.#knowing(run, () => reports.accept(turn, { run, task, fence, token }, report));
+      if (worker === undefined || result.repeated) return result;
       roll.heard(turn, worker);
-      if (heard.held === undefined) roll.delivered(turn, worker);
-      return heard;
+      if (result.held === undefined) roll.delivered(turn, worker);
+      return result;
     });
   }
 
@@ -225,25 +225,25 @@ export class Reception {
    * For a report on a run that has ended and was forgotten: the run is read, and stays forgotten. A run may be large, so it is not read for
    * a caller that never had a lease of it; such a report leaves no trace, because it can change nothing any more.
    */
-  async #reportLate(claimed: Claimed, word: Word): Promise<Heard> {
+  async #reportLate(claimed: Claimed, report: LeaseReport): Promise<LeaseReportResult> {
     const [row] = await this.#deps.store.runs({ id: claimed.run });
     if (row === undefined) throw unknownRun(claimed.run);
     if (row.status.state === "finished" && !this.#deps.tokens.couldBeOf(claimed, claimed.token))
       throw wrongToken(claimed);
-    const heard = this.#late.reports.then(async () => {
+    const result = this.#late.reports.then(async () => {
       const run = await this.#ended(claimed.run);
       const { runs } = this.#deps.world;
       // A run that goes on and is not in memory belongs to another scheduler.
       const isElsewhere = run.manifest.id !== claimed.run || (!runs.has(run.no) && run.status.state !== "finished");
       if (isElsewhere) throw unknownRun(claimed.run);
-      if (runs.get(run.no) === run) return this.#hear(run, claimed, word);
+      if (runs.get(run.no) === run) return this.#accept(run, claimed, report);
       const task = mustTask(run, claimed.task);
       return this.#durably((turn) =>
-        this.#knowing(run, () => this.#deps.reports.hear(turn, { ...claimed, run, task }, word)),
+        this.#knowing(run, () => this.#deps.reports.accept(turn, { ...claimed, run, task }, report)),
       );
     });
-    this.#late.reports = heard.catch(() => {});
-    return heard;
+    this.#late.reports = result.catch(() => {});
+    return result;
   }
 
   #change(news: {

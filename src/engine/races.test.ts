@@ -20,7 +20,7 @@ import { millis, seconds } from "../domain/time.ts";
 import { openMemoryStore } from "../store/memory/store.ts";
 import { replayAll } from "../store/replay.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
-import type { Word } from "./sessions/session-reports.ts";
+import type { LeaseReport } from "./sessions/session-reports.ts";
 
 /** Claims and completes until nothing comes any more; some sessions ask at once, others wait. */
 async function works(rig: Rig, session: string, at: number, done: string[]): Promise<void> {
@@ -63,7 +63,7 @@ describe.each([
 });
 
 test("of all that could end a lease at the same moment one does, whatever comes first", async () => {
-  const words = fc.shuffledSubarray<Word>([DONE, FAILED, BACK, DONE, FAILED], { minLength: 1 });
+  const words = fc.shuffledSubarray<LeaseReport>([DONE, FAILED, BACK, DONE, FAILED], { minLength: 1 });
   await always(
     200,
     fc.asyncProperty(words, fc.boolean(), fc.boolean(), async (said, isLate, isCancelled) => {
@@ -73,7 +73,7 @@ test("of all that could end a lease at the same moment one does, whatever comes 
       const granted = await claimed(rig, "s1");
       if (isCancelled) await rig.ask({ kind: "cancel", run: run.manifest.id });
       await rig.clock.advance(9_000);
-      const answers = said.map((word) => refusal(rig.engine.reception.report(proofOf(granted), word)));
+      const answers = said.map((leaseReport) => refusal(rig.engine.reception.report(proofOf(granted), leaseReport)));
       await rig.clock.sleep(millis(isLate ? 1_001 : 1_000));
       await Promise.all(answers);
       const kinds = (await rig.eventsOf(run, "a")).map(({ kind }) => kind);

@@ -24,18 +24,18 @@ describe("a report", () => {
     ["fail", FAILED, "failed"],
     ["release", BACK, "ready"],
   ])(
-    "of %s ends the lease once: said again it is the same word, anything else comes too late",
-    async (_, word, state) => {
+    "of %s ends the lease once: said again it is the same report, anything else comes too late",
+    async (_, leaseReport, state) => {
       const rig = await openRig();
       const run = await rig.submit([agentTask("a")]);
       await join(rig, "s1");
       const granted = await claimed(rig, "s1");
-      expect(await report(rig, granted, word)).toMatchObject({ held: undefined, repeated: false });
+      expect(await report(rig, granted, leaseReport)).toMatchObject({ held: undefined, repeated: false });
       expect(statesOf(run)).toEqual({ a: state });
       const before = (await rig.kinds()).length;
-      expect(await report(rig, granted, word)).toMatchObject({ repeated: true });
+      expect(await report(rig, granted, leaseReport)).toMatchObject({ repeated: true });
       expect((await rig.kinds()).length).toBe(before);
-      for (const other of [DONE, FAILED, BACK, BEAT].filter(({ kind }) => kind !== word.kind)) {
+      for (const other of [DONE, FAILED, BACK, BEAT].filter(({ kind }) => kind !== leaseReport.kind)) {
         expect(await refusal(report(rig, granted, other))).toBe("LEASE_LOST");
       }
       expect(statesOf(run)).toEqual({ a: state });
@@ -108,7 +108,8 @@ describe("a report", () => {
     await rig.clock.advance(10_001);
     const held = await claimed(rig, "s2");
     expect(held.fence).toBe(2);
-    for (const word of [BEAT, DONE, FAILED, BACK]) expect(await refusal(report(rig, old, word))).toBe("LEASE_LOST");
+    for (const leaseReport of [BEAT, DONE, FAILED, BACK])
+      expect(await refusal(report(rig, old, leaseReport))).toBe("LEASE_LOST");
     expect(find(run, "a").status).toMatchObject({ state: "claimed", lease: { worker: "s2", fence: 2 } });
     await report(rig, held, DONE);
   });
@@ -151,7 +152,7 @@ describe("a report", () => {
     expect(loads).toBe(1);
   });
 
-  test("is answered again as the same word also from the record", async () => {
+  test("is answered again as the same report also from the record", async () => {
     const rig = await openRig({ forgets: true });
     await rig.submit([agentTask("a")]);
     await join(rig, "s1");

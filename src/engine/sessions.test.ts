@@ -127,13 +127,13 @@ describe("a session that loses leases", () => {
     ["delivers", DONE],
     ["says that it failed", FAILED],
     ["hands something back", BACK],
-  ])("and then %s begins anew", async (_, word) => {
+  ])("and then %s begins anew", async (_, leaseReport) => {
     const rig = await openRig();
     await rig.submit(["a", "b", "c", "d"].map((id) => agentTask(id)));
     await join(rig, "s1", { ttl: seconds(10) });
     await loses(rig, "s1");
     await loses(rig, "s1");
-    await report(rig, await claimed(rig, "s1"), word);
+    await report(rig, await claimed(rig, "s1"), leaseReport);
     expect(sessionOf(rig, "s1")).toMatchObject({ state: "idle", losses: 0 });
   });
 
@@ -182,13 +182,13 @@ describe("while a session works", () => {
     ["delivers", DONE],
     ["fails", FAILED],
     ["hands it back", BACK],
-  ])("what was cancelled is cancelled, also when it %s", async (_, word) => {
+  ])("what was cancelled is cancelled, also when it %s", async (_, leaseReport) => {
     const rig = await openRig();
     const run = await rig.submit([agentTask("a", { retry: { attempts: 5 } })]);
     await join(rig, "s1");
     const granted = await claimed(rig, "s1");
     await rig.ask({ kind: "cancel", run: run.manifest.id });
-    await report(rig, granted, word);
+    await report(rig, granted, leaseReport);
     expect(statesOf(run)).toEqual({ a: "cancelled" });
   });
 

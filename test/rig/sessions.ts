@@ -7,7 +7,7 @@ import type { TaskSpec } from "../../src/domain/spec.ts";
 import { millis } from "../../src/domain/time.ts";
 import type { Wanted } from "../../src/engine/engine-api.ts";
 import type { Granted } from "../../src/engine/sessions/claim-service.ts";
-import type { Heard, Word } from "../../src/engine/sessions/session-reports.ts";
+import type { LeaseReport, LeaseReportResult } from "../../src/engine/sessions/session-reports.ts";
 import type { Pending, Waker, WakeTarget } from "../../src/engine/wake/wake-port.ts";
 import type { Cycle, CycleOptions } from "../../src/engine/wake/wake-scheduler.ts";
 import { success, task } from "./builders.ts";
@@ -67,13 +67,13 @@ export const proofOf = ({ run, task: { spec }, fence, token }: Granted) => ({
   token,
 });
 
-export const report = (rig: Rig, granted: Granted, word: Word): Promise<Heard> =>
-  rig.promised(rig.engine.reception.report(proofOf(granted), word));
+export const report = (rig: Rig, granted: Granted, leaseReport: LeaseReport): Promise<LeaseReportResult> =>
+  rig.promised(rig.engine.reception.report(proofOf(granted), leaseReport));
 
-export const BEAT: Word = { kind: "heartbeat" };
-export const DONE: Word = { kind: "complete", outcome: success };
-export const FAILED: Word = { kind: "fail", outcome: { kind: "exit", code: 1, durationMs: millis(5) } };
-export const BACK: Word = { kind: "release", why: "not for me" };
+export const BEAT: LeaseReport = { kind: "heartbeat" };
+export const DONE: LeaseReport = { kind: "complete", outcome: success };
+export const FAILED: LeaseReport = { kind: "fail", outcome: { kind: "exit", code: 1, durationMs: millis(5) } };
+export const BACK: LeaseReport = { kind: "release", why: "not for me" };
 
 /** The code of what it was refused with. */
 export const refusal = (promise: Promise<unknown>): Promise<string> =>

@@ -4,7 +4,7 @@ import type { Work } from "../../domain/spec.ts";
 import { type Held, isWorking } from "../../domain/task.ts";
 import { type Instant, later } from "../../domain/time.ts";
 import type { Granted } from "../../engine/sessions/claim-service.ts";
-import type { Heard } from "../../engine/sessions/session-reports.ts";
+import type { LeaseReportResult } from "../../engine/sessions/session-reports.ts";
 import { invariant } from "../../std/invariant.ts";
 import type { Grant, LeaseReply, Settled } from "../../wire/answers.ts";
 
@@ -46,7 +46,7 @@ export function grantReply({ run, task, fence, token, deadline, ttl }: Granted):
   };
 }
 
-export function leaseReply({ run, task, held }: Heard): LeaseReply {
+export function leaseReply({ run, task, held }: LeaseReportResult): LeaseReply {
   const { lease, stopping, since } = held as Held;
   const why = stopping?.kind === "cancelled" && stopping.asked.why !== undefined ? { why: stopping.asked.why } : {};
   // After the soft limit comes the hard one.
@@ -60,7 +60,7 @@ export function leaseReply({ run, task, held }: Heard): LeaseReply {
   };
 }
 
-export const settledReply = ({ run, task, repeated }: Heard, fence: number): Settled => ({
+export const settledReply = ({ run, task, repeated }: LeaseReportResult, fence: number): Settled => ({
   run: run.manifest.id,
   task: task.spec.id,
   fence,

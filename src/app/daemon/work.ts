@@ -6,7 +6,7 @@ import { isHeld } from "../../domain/task.ts";
 import { type Millis, millis } from "../../domain/time.ts";
 import type { Reception } from "../../engine/engine-api.ts";
 import type { Granted } from "../../engine/sessions/claim-service.ts";
-import type { Heard, Word } from "../../engine/sessions/session-reports.ts";
+import type { LeaseReport, LeaseReportResult } from "../../engine/sessions/session-reports.ts";
 import type { Grant, SessionReply, Wake } from "../../wire/answers.ts";
 import type { FailRequest, JoinRequest, LeaseRequest } from "../../wire/messages.ts";
 import type { Caller, Service } from "../../wire/service.ts";
@@ -51,8 +51,8 @@ export function workOf(parts: WorkParts): Work {
   const handed = async (granted: Granted | undefined): Promise<Grant | undefined> =>
     granted && { ...grantReply(granted), ...(await handoverOf(parts, granted)) };
   const show = (session: Session): SessionReply => sessionReply(parts, session);
-  const report = async (request: LeaseRequest, word: Word, caller: Caller): Promise<Heard> =>
-    await receptionOf(caller).report(claimedOf(request), word);
+  const report = async (request: LeaseRequest, leaseReport: LeaseReport, caller: Caller): Promise<LeaseReportResult> =>
+    await receptionOf(caller).report(claimedOf(request), leaseReport);
   return {
     join: async (request, caller) =>
       show(await receptionOf(caller).join(profileOf(request, parts, freshSuffix(request.agent)))),

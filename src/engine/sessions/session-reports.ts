@@ -19,7 +19,7 @@ export interface Proof {
 }
 
 /** What a holder can report. */
-export type Word =
+export type LeaseReport =
   | { readonly kind: "start" }
   | { readonly kind: "heartbeat" }
   | { readonly kind: "progress"; readonly note: string }
@@ -28,7 +28,7 @@ export type Word =
   | { readonly kind: "release"; readonly why: string };
 
 /** The result of a report: the lease as it is now, or that it has ended. */
-export interface Heard {
+export interface LeaseReportResult {
   readonly run: Run;
   readonly task: Task;
   readonly held: Held | undefined;
@@ -44,7 +44,7 @@ export interface SessionReportsDeps {
 }
 
 /** Results that last: these reports need not be remembered. */
-const STATES_AFTER: Partial<Record<Word["kind"], readonly TaskState[]>> = {
+const STATES_AFTER: Partial<Record<LeaseReport["kind"], readonly TaskState[]>> = {
   complete: ["verifying", "succeeded"],
   fail: ["failed"],
 };
@@ -53,34 +53,34 @@ const ENDS_MAX = 10_000;
 
 export class SessionReports {
   readonly #deps: SessionReportsDeps;
-  readonly #ends = new Map<Task, { readonly fence: number; readonly kind: Word["kind"] }>();
+  readonly #ends = new Map<Task, { readonly fence: number; readonly kind: LeaseReport["kind"] }>();
 
   constructor(deps: SessionReportsDeps) {
     this.#deps = deps;
   }
 
-  hear(turn: Turn, proof: Proof, word: Word): Heard {
+  accept(turn: Turn, proof: Proof, report: LeaseReport): LeaseReportResult {
     const { leases, signs, refusals } = this.#deps;
     const { run, task, fence } = proof;
-    this.#verify(turn, proof, word);
+    this.#verify(turn, proof, report);
     // An expired lease is over, even before the sweep has seen it: the sweep comes later in this turn.
-    if (!leases.isLive(task, fence, turn.now)) return this.#late(turn, proof, word);
-    switch (word.kind) {
+    if (!leases.isLive(task, fence, turn.now)) return this.#late(turn, proof, report);
+    switch (report.kind) {
       case "start":
       case "heartbeat":
         return this.#goOn(turn, proof);
       case "progress":
-        leases.note(turn, run, task, word.note);
+        leases.note(turn, run, task, report.note);
         signs.progressed(task, turn.now);
         return this.#goOn(turn, proof);
       case "release":
-        leases.release(turn, run, task, word.why);
-        return this.#end(proof, word);
+        leases.release(turn, run, task, report.why);
+        return this.#end(proof, report);
       case "complete":
       case "fail":
-        if (word.outcome.kind === "refused" && isWorking(task.status)) refusals.note(task, task.status.lease.worker);
-        leases.settle(turn, run, task, word.outcome);
-        return this.#end(proof, word);
+        if (report.outcome.kind === "refused" && isWorking(task.status)) refusals.note(task, task.status.lease.worker);
+        leases.settle(turn, run, task, report.outcome);
+        return this.#end(proof, report);
     }
   }
 
@@ -89,14 +89,14 @@ export class SessionReports {
     for (const task of run.tasks) this.#ends.delete(task);
   }
 
-  #verify(turn: Turn, { run, task, fence, token }: Proof, { kind }: Word): void {
+  #verify(turn: Turn, { run, task, fence, token }: Proof, { kind }: LeaseReport): void {
     if (this.#deps.tokens.isGenuine(run, task, fence, token)) return;
     this.#deps.leases.refuse(turn, run, task, fence, kind);
     throw new UserError("TOKEN_WRONG", `The token is not the one of ${task.spec.id}, claim ${fence}`);
   }
 
   /** The first sign of life says that the work has begun; each one moves the deadline, unless the work is to be cancelled. */
-  #goOn(turn: Turn, { run, task }: Proof): Heard {
+  #goOn(turn: Turn, { run, task }: Proof): LeaseReportResult {
     const { leases, signs } = this.#deps;
     leases.begin(turn, run, task);
     // Held since before this scheduler began: its silence is counted from now.
@@ -106,7 +106,7 @@ export class SessionReports {
     return { run, task, held: task.status as Held, repeated: false };
   }
 
-  #end({ run, task, fence }: Proof, { kind }: Word): Heard {
+  #end({ run, task, fence }: Proof, { kind }: LeaseReport): LeaseReportResult {
     this.#ends.delete(task);
     this.#ends.set(task, { fence, kind });
     if (this.#ends.size > ENDS_MAX) this.#ends.delete(this.#ends.keys().next().value as Task);
@@ -114,7 +114,7 @@ export class SessionReports {
   }
 
   /** The same report twice counts once. Any other late report is refused and recorded. */
-  #late(turn: Turn, { run, task, fence }: Proof, { kind }: Word): Heard {
+  #late(turn: Turn, { run, task, fence }: Proof, { kind }: LeaseReport): LeaseReportResult {
     const end = this.#ends.get(task);
     const isSame = end?.fence === fence && end.kind === kind;
     if (isSame || (task.attempt === fence && STATES_AFTER[kind]?.includes(task.status.state)))

@@ -9,7 +9,7 @@ import type { RunId } from "../../domain/ids.ts";
 import type { RunNo } from "../../domain/run.ts";
 import type { SessionProfile } from "../../domain/session.ts";
 import type { Instant } from "../../domain/time.ts";
-import type { Heard, Word } from "../../engine/sessions/session-reports.ts";
+import type { LeaseReport, LeaseReportResult } from "../../engine/sessions/session-reports.ts";
 import { UNWRITTEN_MAX } from "../../engine/turn/recorder.ts";
 import type { Batch, RequestKind } from "../../store/store.ts";
 import { HistoryChecker } from "../history/checker.ts";
@@ -172,21 +172,26 @@ export class InvariantMonitor {
     return task !== undefined && isHeld(task) && task.attempt === grant.fence && task.stopping;
   }
 
-  heard(grant: Omit<Grant, "ttl">, word: Word, heard: Heard, when: { wasStopping: boolean; epoch: number }): void {
+  heard(
+    grant: Omit<Grant, "ttl">,
+    report: LeaseReport,
+    result: LeaseReportResult,
+    when: { wasStopping: boolean; epoch: number },
+  ): void {
     const name = claimName(grant);
     const end = this.#claims.get(name)?.end;
-    this.#deps.trace(`heard ${word.kind} of ${name}${heard.repeated ? " again" : ""}`);
-    if (word.kind === "complete" || word.kind === "fail" || word.kind === "release") {
-      if (end === undefined || !END_WORDS[word.kind].has(end)) {
-        this.violate(`${word.kind} of ${name} was accepted, and the ledger says ${end ?? "nothing"}`);
+    this.#deps.trace(`heard ${report.kind} of ${name}${result.repeated ? " again" : ""}`);
+    if (report.kind === "complete" || report.kind === "fail" || report.kind === "release") {
+      if (end === undefined || !END_WORDS[report.kind].has(end)) {
+        this.violate(`${report.kind} of ${name} was accepted, and the ledger says ${end ?? "nothing"}`);
       }
-      if (heard.repeated) return;
+      if (result.repeated) return;
       if (this.#accepted.has(name)) this.violate(`the end of ${name} was accepted twice`);
       this.#accepted.add(name);
       return;
     }
-    const { held } = heard;
-    if (held === undefined) return this.violate(`${word.kind} of ${name} was accepted, and no worker holds it`);
+    const { held } = result;
+    if (held === undefined) return this.violate(`${report.kind} of ${name} was accepted, and no worker holds it`);
     // A scheduler that does not know yet that it was replaced may answer from what it knew, as long as that changes nothing.
     if (when.epoch !== this.#epoch) return;
     if (when.wasStopping && held.stopping === undefined && end === undefined)

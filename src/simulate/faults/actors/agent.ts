@@ -2,7 +2,7 @@
 import { UserError } from "../../../domain/errors.ts";
 import type { DispatchMode } from "../../../domain/pool.ts";
 import { later, type Millis, millis, seconds } from "../../../domain/time.ts";
-import type { Word } from "../../../engine/sessions/session-reports.ts";
+import type { LeaseReport } from "../../../engine/sessions/session-reports.ts";
 import type { VirtualClock } from "../../clock.ts";
 import type { Chance } from "../seed/chance.ts";
 import type { SessionDraft } from "../seed/scenario.ts";
@@ -146,16 +146,16 @@ export class Agent {
       await this.#sleep(step);
       left -= step;
       if (left <= 0) break;
-      const word: Word = chance.flip(0.2) ? { kind: "progress", note: "on it" } : { kind: "heartbeat" };
-      const answer = await this.#report(grant, word, isPunctual ? PATIENCE : beatEvery);
+      const report: LeaseReport = chance.flip(0.2) ? { kind: "progress", note: "on it" } : { kind: "heartbeat" };
+      const answer = await this.#report(grant, report, isPunctual ? PATIENCE : beatEvery);
       if (answer === "lost") return;
       if (answer === "stop") break;
     }
     const lasted = millis(clock.now() - begun);
-    await this.#deliver(grant, this.#lastWord(grant, left > 0, lasted));
+    await this.#deliver(grant, this.#lastReport(grant, left > 0, lasted));
   }
 
-  #lastWord({ run, task, fence }: Grant, isStopped: boolean, durationMs: Millis): Word {
+  #lastReport({ run, task, fence }: Grant, isStopped: boolean, durationMs: Millis): LeaseReport {
     const { chance, fateOf } = this.#deps;
     if (isStopped) return { kind: "fail", outcome: stoppedWith({ kind: "shutdown" }, durationMs) };
     if (chance.flip(0.05)) return { kind: "release", why: "not mine" };
@@ -164,28 +164,32 @@ export class Agent {
   }
 
   /** Repeats the report until it is answered, or another session has the task. */
-  async #deliver(grant: Grant, word: Word): Promise<void> {
+  async #deliver(grant: Grant, report: LeaseReport): Promise<void> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const answer = await this.#report(grant, word);
+      const answer = await this.#report(grant, report);
       if (answer !== "silence") return;
       await this.#sleep(this.#deps.chance.span(100, 5_000));
     }
   }
 
-  async #report(grant: Grant, word: Word, patience: Millis = PATIENCE): Promise<"on" | "stop" | "lost" | "silence"> {
+  async #report(
+    grant: Grant,
+    report: LeaseReport,
+    patience: Millis = PATIENCE,
+  ): Promise<"on" | "stop" | "lost" | "silence"> {
     const { front, network } = this.#deps;
     try {
       const { stops } = await network.call({
         client: this.id,
         life: this.life,
-        what: `${word.kind} ${grant.task}`,
-        handle: (at) => front.report(at, grant, word),
+        what: `${report.kind} ${grant.task}`,
+        handle: (at) => front.report(at, grant, report),
         patience,
       });
       return stops ? "stop" : "on";
     } catch (error) {
       if (error instanceof Unreachable) return "silence";
-      this.#expect(error, word.kind);
+      this.#expect(error, report.kind);
       return "lost";
     }
   }

@@ -7,7 +7,7 @@ import type { SessionProfile } from "../../../domain/session.ts";
 import type { TaskSpec } from "../../../domain/spec.ts";
 import type { Millis } from "../../../domain/time.ts";
 import type { Granted } from "../../../engine/sessions/claim-service.ts";
-import type { Heard, Word } from "../../../engine/sessions/session-reports.ts";
+import type { LeaseReport, LeaseReportResult } from "../../../engine/sessions/session-reports.ts";
 import type { RequestKind } from "../../../store/store.ts";
 import type { InvariantMonitor } from "../invariant-monitor.ts";
 import type { Grant } from "./grant.ts";
@@ -60,14 +60,18 @@ export class Front {
     return granted && this.#given(granted, session, undefined);
   }
 
-  async report(at: SimulatedScheduler, grant: Omit<Grant, "ttl">, word: Word): Promise<{ readonly stops: boolean }> {
+  async report(
+    at: SimulatedScheduler,
+    grant: Omit<Grant, "ttl">,
+    report: LeaseReport,
+  ): Promise<{ readonly stops: boolean }> {
     const wasStopping = this.#monitor.isStopping(grant);
-    const heard: Heard = await at.engine.reception.report(grant, word).catch((error: unknown) => {
+    const result: LeaseReportResult = await at.engine.reception.report(grant, report).catch((error: unknown) => {
       this.#monitor.refused(grant, at, error);
       throw error;
     });
-    this.#monitor.heard(grant, word, heard, { wasStopping, epoch: at.epoch });
-    return { stops: heard.held?.stopping !== undefined };
+    this.#monitor.heard(grant, report, result, { wasStopping, epoch: at.epoch });
+    return { stops: result.held?.stopping !== undefined };
   }
 
   async hold(at: SimulatedScheduler, scope: PauseScope, by: string): Promise<void> {
