@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { packageExports } from "../scripts/exports.ts";
 import { livePicture } from "../scripts/picture.ts";
@@ -35,6 +35,29 @@ describe("the glossary", () => {
 
   test("knows the priorities", () => {
     expect(words).toContain(PRIORITIES.join(", "));
+  });
+});
+
+describe("pages for engineers", () => {
+  const pages = ["ARCHITECTURE.md", "CONTRIBUTING.md", ...globSync("src/**/README.md", { cwd: root })];
+
+  test.each(pages)("%s names only files and folders that are there", (page) => {
+    const named = [...read(page).matchAll(/`((?:src|test|scripts|docs|bench|examples)\/[^`\s:]*)`/g)].map(
+      ([, path = ""]) => path,
+    );
+    const isThere = (path: string): boolean =>
+      path.includes("<") || [path, `${path}.test.ts`].some((each) => globSync(each, { cwd: root }).length > 0);
+    expect(named.filter((path) => !isThere(path))).toEqual([]);
+  });
+
+  test.each(globSync("src/**/README.md", { cwd: root }))("%s names only neighbours that are there", (page) => {
+    const folder = dirname(page);
+    const named = [...read(page).matchAll(/`([\w-]+(?:\/[\w-]+)*(?:\.(?:ts|sh|sql)|\/))`/g)].map(
+      ([, path = ""]) => path,
+    );
+    const isThere = (path: string): boolean =>
+      [join(folder, path), join(folder, "**", path), path].some((each) => globSync(each, { cwd: root }).length > 0);
+    expect(named.filter((path) => !path.startsWith("dist/") && !isThere(path))).toEqual([]);
   });
 });
 
