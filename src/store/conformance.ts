@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { no, owner, task } from "../../test/rig/builders.ts";
 import { forgettingConformance } from "../../test/rig/forgetting.ts";
+import { asked, claimed, everyState, FIRST, LedgerFixture, NOW, started } from "../../test/rig/ledger-fixture.ts";
 import { listingConformance } from "../../test/rig/listing.ts";
 import { orderingConformance } from "../../test/rig/ordering.ts";
 import { owningConformance } from "../../test/rig/owning.ts";
-import { asked, claimed, everyState, FIRST, NOW, Scribe, started } from "../../test/rig/scribe.ts";
 import { profile } from "../../test/rig/sessions.ts";
 import type { OpenStore } from "../../test/rig/stores.ts";
 import { runId, taskId, workerId } from "../domain/ids.ts";
@@ -53,11 +53,11 @@ export function storeConformance(name: string, open: OpenStore): void {
       ["finished", { kind: "run_finished", outcome: "failed" } as const],
     ])("a run is given back %s", async (state, news) => {
       await using store = await open();
-      const scribe = new Scribe();
-      const run = scribe.submit([task("a")]);
-      scribe.journal.ofRun(FIRST, { kind: "run_cancelling", ...asked }, NOW);
-      if (news !== undefined) scribe.journal.ofRun(FIRST, news, NOW);
-      await store.commit(scribe.journal.take(await acquired(store)));
+      const fixture = new LedgerFixture();
+      const run = fixture.submit([task("a")]);
+      fixture.journal.ofRun(FIRST, { kind: "run_cancelling", ...asked }, NOW);
+      if (news !== undefined) fixture.journal.ofRun(FIRST, news, NOW);
+      await store.commit(fixture.journal.take(await acquired(store)));
       expect(await store.runs()).toEqual([toRunRow(run)]);
       expect(run.status.state).toBe(state);
       expect(run.cancelling).toBe(true);
@@ -66,27 +66,27 @@ export function storeConformance(name: string, open: OpenStore): void {
     test("an older epoch is refused, and nothing of it is written", async () => {
       await using store = await open();
       const old = await acquired(store);
-      const scribe = new Scribe();
-      scribe.submit([task("a")]);
+      const fixture = new LedgerFixture();
+      fixture.submit([task("a")]);
       await acquired(store);
-      await unchangedBy(store, scribe.journal.take(old));
+      await unchangedBy(store, fixture.journal.take(old));
     });
 
     test("an epoch that was never given is refused", async () => {
       await using store = await open();
-      const scribe = new Scribe();
-      scribe.submit([task("a")]);
-      await unchangedBy(store, scribe.journal.take((await acquired(store)) + 1));
+      const fixture = new LedgerFixture();
+      fixture.submit([task("a")]);
+      await unchangedBy(store, fixture.journal.take((await acquired(store)) + 1));
     });
 
     test("a row that another has replaced meanwhile refuses the whole batch", async () => {
       await using store = await open();
       const epoch = await acquired(store);
-      const scribe = new Scribe();
-      const run = scribe.submit([task("a"), task("b")]);
-      scribe.write(run, 0, claimed);
-      await store.commit(scribe.journal.take(epoch));
-      const batch = scribe.write(run, 1, claimed).write(run, 0, started).journal.take(epoch);
+      const fixture = new LedgerFixture();
+      const run = fixture.submit([task("a"), task("b")]);
+      fixture.write(run, 0, claimed);
+      await store.commit(fixture.journal.take(epoch));
+      const batch = fixture.write(run, 1, claimed).write(run, 0, started).journal.take(epoch);
       const stale = batch.tasks.map((write) => (write.row.task === 0 ? { ...write, replaces: 0 + 2 } : write));
       await unchangedBy(store, { ...batch, tasks: stale });
     });
@@ -94,11 +94,11 @@ export function storeConformance(name: string, open: OpenStore): void {
     test("a row that was not expected to be there refuses the whole batch", async () => {
       await using store = await open();
       const epoch = await acquired(store);
-      const scribe = new Scribe();
-      const run = scribe.submit([task("a"), task("b")]);
-      scribe.write(run, 0, claimed);
-      await store.commit(scribe.journal.take(epoch));
-      const batch = scribe.write(run, 1, claimed).write(run, 0, started).journal.take(epoch);
+      const fixture = new LedgerFixture();
+      const run = fixture.submit([task("a"), task("b")]);
+      fixture.write(run, 0, claimed);
+      await store.commit(fixture.journal.take(epoch));
+      const batch = fixture.write(run, 1, claimed).write(run, 0, started).journal.take(epoch);
       const asIfNew = batch.tasks.map((write) => ({ ...write, replaces: 0 }));
       await unchangedBy(store, { ...batch, tasks: asIfNew });
     });
@@ -106,10 +106,10 @@ export function storeConformance(name: string, open: OpenStore): void {
     test("a row that was expected and is not there refuses the whole batch", async () => {
       await using store = await open();
       const epoch = await acquired(store);
-      const scribe = new Scribe();
-      const run = scribe.submit([task("a"), task("b")]);
-      await store.commit(scribe.journal.take(epoch));
-      const batch = scribe.write(run, 1, claimed).write(run, 0, claimed).journal.take(epoch);
+      const fixture = new LedgerFixture();
+      const run = fixture.submit([task("a"), task("b")]);
+      await store.commit(fixture.journal.take(epoch));
+      const batch = fixture.write(run, 1, claimed).write(run, 0, claimed).journal.take(epoch);
       const stale = batch.tasks.map((write) => (write.row.task === 0 ? { ...write, replaces: 1 } : write));
       await unchangedBy(store, { ...batch, tasks: stale });
     });
@@ -117,11 +117,11 @@ export function storeConformance(name: string, open: OpenStore): void {
     test("a renewed lease has its new deadline, and leaves no row in the ledger", async () => {
       await using store = await open();
       const epoch = await acquired(store);
-      const scribe = new Scribe();
-      const run = scribe.submit([task("a")]);
-      await store.commit(scribe.write(run, 0, claimed).journal.take(epoch));
+      const fixture = new LedgerFixture();
+      const run = fixture.submit([task("a")]);
+      await store.commit(fixture.write(run, 0, claimed).journal.take(epoch));
       const deadline = later(NOW, minutes(2));
-      await store.commit(scribe.write(run, 0, { kind: "lease_renewed", deadline }).journal.take(epoch));
+      await store.commit(fixture.write(run, 0, { kind: "lease_renewed", deadline }).journal.take(epoch));
       expect((await store.load(FIRST))?.tasks).toMatchObject([{ state: "claimed", deadline, version: 1 }]);
       expect((await store.events({})).map(({ kind }) => kind)).toEqual(["run_submitted", "claimed"]);
       expect(await store.lastSeq()).toBe(2);
@@ -155,11 +155,11 @@ export function storeConformance(name: string, open: OpenStore): void {
 
     test("it can be asked for a run, a task, what is new, and so many", async () => {
       await using store = await open();
-      const scribe = new Scribe();
-      const first = scribe.submit([task("a"), task("b")]);
-      const second = scribe.submit([task("a")], { id: runId("run-2") }, runNo(2));
-      scribe.write(first, 0, claimed).write(second, 0, claimed).write(first, 1, claimed).write(first, 0, started);
-      await store.commit(scribe.journal.take(await acquired(store)));
+      const fixture = new LedgerFixture();
+      const first = fixture.submit([task("a"), task("b")]);
+      const second = fixture.submit([task("a")], { id: runId("run-2") }, runNo(2));
+      fixture.write(first, 0, claimed).write(second, 0, claimed).write(first, 1, claimed).write(first, 0, started);
+      await store.commit(fixture.journal.take(await acquired(store)));
       const seqs = async (query: Parameters<Store["events"]>[0]) => (await store.events(query)).map(({ seq }) => seq);
       expect(await seqs({})).toEqual([1, 2, 3, 4, 5, 6]);
       expect(await seqs({ run: FIRST })).toEqual([1, 3, 5, 6]);
@@ -196,11 +196,11 @@ export function storeConformance(name: string, open: OpenStore): void {
     test("are gone with the commit that says they are dealt with, and their numbers are not used again", async () => {
       await using store = await open();
       const [first, second] = [await store.request(cancel), await store.request(cancel)];
-      const scribe = new Scribe();
-      scribe.submit([task("a")]);
-      scribe.journal.requestDone(first);
-      scribe.journal.requestDone(second);
-      await store.commit(scribe.journal.take(await acquired(store)));
+      const fixture = new LedgerFixture();
+      fixture.submit([task("a")]);
+      fixture.journal.requestDone(first);
+      fixture.journal.requestDone(second);
+      await store.commit(fixture.journal.take(await acquired(store)));
       expect(await store.requests()).toEqual([]);
       expect(await store.request(cancel)).toBeGreaterThan(second);
     });
@@ -210,10 +210,10 @@ export function storeConformance(name: string, open: OpenStore): void {
       const request = await store.request(cancel);
       const old = await acquired(store);
       await acquired(store);
-      const scribe = new Scribe();
-      scribe.submit([task("a")]);
-      scribe.journal.requestDone(request);
-      await unchangedBy(store, scribe.journal.take(old));
+      const fixture = new LedgerFixture();
+      fixture.submit([task("a")]);
+      fixture.journal.requestDone(request);
+      await unchangedBy(store, fixture.journal.take(old));
     });
   });
 
@@ -228,7 +228,7 @@ export function storeConformance(name: string, open: OpenStore): void {
     test("sessions are given back as they are, in the order of joining, and are gone when they have left", async () => {
       await using store = await open();
       const epoch = await acquired(store);
-      const { journal, world } = new Scribe();
+      const { journal, world } = new LedgerFixture();
       const full = { workspace: "/w — 你好", channel: "c", capabilities: ["gpu", "rust"], slots: 3 };
       journal.ofSystem({ kind: "session_joined", profile: profile("z", full) }, NOW);
       for (const id of ["b", "a"])
@@ -245,7 +245,7 @@ export function storeConformance(name: string, open: OpenStore): void {
 
     test("a stored session does not change when the live one does", async () => {
       await using store = await open();
-      const { journal, world } = new Scribe();
+      const { journal, world } = new LedgerFixture();
       journal.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
       await store.commit(journal.take(await acquired(store)));
       Object.assign(world.sessions.get(workerId("a")) as object, { state: "busy" });
@@ -255,27 +255,27 @@ export function storeConformance(name: string, open: OpenStore): void {
     test("pauses are given back with who asked, why and when; what was let go, or has ended, is on hold no more", async () => {
       await using store = await open();
       const epoch = await acquired(store);
-      const scribe = new Scribe();
-      scribe.submit([task("a"), task("b")]);
-      for (const scope of scopes) scribe.journal.ofSystem({ kind: "paused", scope, asked }, NOW);
-      await store.commit(scribe.journal.take(epoch));
+      const fixture = new LedgerFixture();
+      fixture.submit([task("a"), task("b")]);
+      for (const scope of scopes) fixture.journal.ofSystem({ kind: "paused", scope, asked }, NOW);
+      await store.commit(fixture.journal.take(epoch));
       const kept = (await store.pauses()).map(({ scope }) => scope.of);
       expect(kept).toEqual(["pool", "run", "scheduler", "task"]);
       expect(await store.pauses()).toContainEqual({ scope: scopes[3], asked, at: NOW });
-      scribe.journal.ofSystem({ kind: "resumed", scope: scopes[1], asked }, NOW);
-      scribe.journal.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
-      await store.commit(scribe.journal.take(epoch));
+      fixture.journal.ofSystem({ kind: "resumed", scope: scopes[1], asked }, NOW);
+      fixture.journal.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
+      await store.commit(fixture.journal.take(epoch));
       expect(await store.pauses()).toEqual([{ scope: scopes[0], asked, at: NOW }]);
     });
 
     test("a task that was edited is what it is now; the others are what they were", async () => {
       await using store = await open();
       const epoch = await acquired(store);
-      const scribe = new Scribe();
-      const run = scribe.submit([task("a"), task("b", { title: "Two" })]);
-      await store.commit(scribe.journal.take(epoch));
+      const fixture = new LedgerFixture();
+      const run = fixture.submit([task("a"), task("b", { title: "Two" })]);
+      await store.commit(fixture.journal.take(epoch));
       const changes = { priority: "high", requires: ["gpu"], title: "New" } as const;
-      await store.commit(scribe.write(run, 1, { kind: "edited", changes, asked }).journal.take(epoch));
+      await store.commit(fixture.write(run, 1, { kind: "edited", changes, asked }).journal.take(epoch));
       expect((await store.load(FIRST))?.specs).toEqual([task("a"), { ...task("b"), ...changes }]);
       expect((await store.events({})).at(-1)).toMatchObject({ kind: "edited", changes, asked });
     });
@@ -314,10 +314,10 @@ export function storeConformance(name: string, open: OpenStore): void {
     test("a task that took the result of another is kept with it, and has made no attempt", async () => {
       await using store = await open();
       const epoch = await acquired(store);
-      const scribe = new Scribe();
-      const run = scribe.submit([task("a", { idempotencyKey: "k" })]);
+      const fixture = new LedgerFixture();
+      const run = fixture.submit([task("a", { idempotencyKey: "k" })]);
       const outcome = takenFrom({ run: runId("r"), task: taskId("a") }, { summary: "it is there" });
-      await store.commit(scribe.write(run, 0, { kind: "succeeded", outcome }).journal.take(epoch));
+      await store.commit(fixture.write(run, 0, { kind: "succeeded", outcome }).journal.take(epoch));
       expect((await store.load(FIRST))?.tasks).toMatchObject([{ state: "succeeded", attempt: 0, detail: { outcome } }]);
       expect([await store.doneWith(["k"]), await store.check()]).toEqual([[], []]);
     });
@@ -331,7 +331,7 @@ export function storeConformance(name: string, open: OpenStore): void {
       await using store = await open();
       const old = await acquired(store);
       await acquired(store);
-      const { journal } = new Scribe();
+      const { journal } = new LedgerFixture();
       journal.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
       journal.ofSystem({ kind: "paused", scope: scopes[0], asked }, NOW);
       journal.remember({ key: "k", at: NOW, answer: { run: FIRST } });

@@ -9,7 +9,7 @@ import { runNo } from "../../src/domain/run.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { owner, success, task } from "../rig/builders.ts";
 import { freshDir, rota } from "../rig/cli.ts";
-import { claimed, NOW, Scribe } from "../rig/scribe.ts";
+import { claimed, LedgerFixture, NOW } from "../rig/ledger-fixture.ts";
 import {
   ALL,
   CALLS,
@@ -33,16 +33,16 @@ async function fill(state: StateDir): Promise<void> {
   await using store = openSqliteStore(state.database);
   const acquired = await store.acquire(owner("rota run"));
   const epoch = acquired.ok ? acquired.value.epoch : 0;
-  const scribe = new Scribe();
+  const fixture = new LedgerFixture();
   const runs = Array.from({ length: RUNS }, (_, at) =>
-    scribe.submit([task("a")], { id: runId(`run-${at + 1}`) }, runNo(at + 1)),
+    fixture.submit([task("a")], { id: runId(`run-${at + 1}`) }, runNo(at + 1)),
   );
   for (const run of runs) {
-    scribe.write(run, 0, claimed, { kind: "succeeded", outcome: success });
-    scribe.journal.ofRun(run.no, { kind: "run_finished", outcome: "succeeded" }, NOW);
+    fixture.write(run, 0, claimed, { kind: "succeeded", outcome: success });
+    fixture.journal.ofRun(run.no, { kind: "run_finished", outcome: "succeeded" }, NOW);
     if (run.no <= 4) logOf(state, `run-${run.no}`);
   }
-  await store.commit(scribe.journal.take(epoch));
+  await store.commit(fixture.journal.take(epoch));
   await store.release({ epoch });
 }
 

@@ -8,7 +8,7 @@ import { brokenLaws } from "../../src/simulate/history/offline.ts";
 import { replayAll } from "../../src/store/replay.ts";
 import { NOTHING, type Store } from "../../src/store/store.ts";
 import { no, owner, success, task } from "./builders.ts";
-import { asked, claimed, FIRST, NOW, Scribe } from "./scribe.ts";
+import { asked, claimed, FIRST, LedgerFixture, NOW } from "./ledger-fixture.ts";
 import { profile } from "./sessions.ts";
 import type { OpenStore } from "./stores.ts";
 
@@ -17,19 +17,19 @@ const claimedBy = (worker: string): TaskNews => ({ ...claimed, worker: workerId(
 const nos = (...raw: readonly number[]): readonly RunNo[] => raw.map(runNo);
 
 /** Three runs whose events stand among each other, of which the first two have ended; and what else there is of them. */
-async function filled(store: Store): Promise<{ readonly scribe: Scribe; readonly epoch: number }> {
+async function filled(store: Store): Promise<{ readonly fixture: LedgerFixture; readonly epoch: number }> {
   const acquired = await store.acquire(owner("rota run"));
   const epoch = acquired.ok ? acquired.value.epoch : 0;
-  const scribe = new Scribe();
-  const { journal } = scribe;
-  const runs = nos(1, 2, 3).map((each) => scribe.submit([task("a")], { id: runId(`run-${each}`) }, each));
+  const fixture = new LedgerFixture();
+  const { journal } = fixture;
+  const runs = nos(1, 2, 3).map((each) => fixture.submit([task("a")], { id: runId(`run-${each}`) }, each));
   journal.ofSystem({ kind: "session_joined", profile: profile("s") }, NOW);
   journal.ofSystem({ kind: "paused", scope: { of: "run", run: FIRST }, asked }, NOW);
   journal.ofSystem({ kind: "resumed", scope: { of: "run", run: FIRST }, asked }, NOW);
   const [first, second, third] = runs as [Run, Run, Run];
-  for (const run of [first, second]) scribe.write(run, 0, claimedBy(`w${run.no}`));
-  for (const run of [first, second]) scribe.write(run, 0, { kind: "succeeded", outcome: success });
-  scribe.write(third, 0, claimedBy("w3"));
+  for (const run of [first, second]) fixture.write(run, 0, claimedBy(`w${run.no}`));
+  for (const run of [first, second]) fixture.write(run, 0, { kind: "succeeded", outcome: success });
+  fixture.write(third, 0, claimedBy("w3"));
   for (const run of [first, second]) {
     journal.ofRun(run.no, { kind: "run_finished", outcome: "succeeded" }, NOW);
     journal.learn(run.manifest.name, [{ task: "a", logMs: 3, errorSquared: 0.5 }]);
@@ -37,7 +37,7 @@ async function filled(store: Store): Promise<{ readonly scribe: Scribe; readonly
   // It came a moment too late, so nothing will ever let it go.
   journal.ofSystem({ kind: "paused", scope: { of: "run", run: FIRST }, asked }, NOW);
   await store.commit(journal.take(epoch));
-  return { scribe, epoch };
+  return { fixture, epoch };
 }
 
 async function expectWhole(store: Store): Promise<void> {
@@ -50,7 +50,7 @@ export function forgettingConformance(name: string, open: OpenStore): void {
   describe(`${name}: forgetting runs`, () => {
     test("takes everything that was of them, and leaves everything else as it was", async () => {
       await using store = await open();
-      const { scribe, epoch } = await filled(store);
+      const { fixture, epoch } = await filled(store);
       await store.request({ kind: "cancel", run: runId("run-1"), by: "mo", at: NOW });
       await store.request({ kind: "cancel", run: runId("run-3"), by: "mo", at: NOW });
       const [history, kept] = [await store.history("plan"), await store.load(runNo(3))];
@@ -64,8 +64,8 @@ export function forgettingConformance(name: string, open: OpenStore): void {
       expect([await store.pauses(), await store.sessions()]).toMatchObject([[], [{}]]);
       expect((await store.requests()).map(({ run }) => run)).toEqual(["run-3"]);
       await expectWhole(store);
-      scribe.write(scribe.world.run(runNo(3)) as Run, 0, { kind: "succeeded", outcome: success });
-      expect(await store.commit(scribe.journal.take(epoch))).toMatchObject({ ok: true });
+      fixture.write(fixture.world.run(runNo(3)) as Run, 0, { kind: "succeeded", outcome: success });
+      expect(await store.commit(fixture.journal.take(epoch))).toMatchObject({ ok: true });
       expect(await store.lastSeq()).toBe(last + 1);
       await expectWhole(store);
     });
@@ -104,17 +104,17 @@ export function forgettingConformance(name: string, open: OpenStore): void {
 
     test("leaves what goes on, the newest, and what a key still leads to", async () => {
       await using store = await open();
-      const { scribe, epoch } = await filled(store);
+      const { fixture, epoch } = await filled(store);
       const answers = [{ key: "k", at: NOW, answer: { run: runNo(2), task: no(0), fence: 1 } }];
       await store.commit({ ...NOTHING, epoch, answers });
-      scribe.submit([task("a")], { id: runId("run-4") }, runNo(4));
-      await store.commit(scribe.journal.take(epoch));
+      fixture.submit([task("a")], { id: runId("run-4") }, runNo(4));
+      await store.commit(fixture.journal.take(epoch));
       expect(await store.prune(nos(2, 3, 4, 9))).toEqual({ ok: true, value: [] });
-      scribe.write(scribe.world.run(runNo(3)) as Run, 0, { kind: "succeeded", outcome: success });
-      scribe.journal.ofRun(runNo(3), { kind: "run_finished", outcome: "succeeded" }, NOW);
-      scribe.write(scribe.world.run(runNo(4)) as Run, 0, { kind: "cancelled", asked });
-      scribe.journal.ofRun(runNo(4), { kind: "run_finished", outcome: "cancelled" }, NOW);
-      await store.commit(scribe.journal.take(epoch));
+      fixture.write(fixture.world.run(runNo(3)) as Run, 0, { kind: "succeeded", outcome: success });
+      fixture.journal.ofRun(runNo(3), { kind: "run_finished", outcome: "succeeded" }, NOW);
+      fixture.write(fixture.world.run(runNo(4)) as Run, 0, { kind: "cancelled", asked });
+      fixture.journal.ofRun(runNo(4), { kind: "run_finished", outcome: "cancelled" }, NOW);
+      await store.commit(fixture.journal.take(epoch));
       expect(await store.prune(nos(2, 3, 4))).toEqual({ ok: true, value: nos(3) });
       await store.forget(later(NOW, millis(1)));
       expect(await store.prune(nos(2, 3, 4))).toEqual({ ok: true, value: nos(2) });
@@ -132,13 +132,13 @@ export function forgettingConformance(name: string, open: OpenStore): void {
 
     test("leaves a ledger whose last events are gone to go on where it was", async () => {
       await using store = await open();
-      const { scribe, epoch } = await filled(store);
+      const { fixture, epoch } = await filled(store);
       const last = await store.lastSeq();
       expect((await store.events({ run: FIRST })).at(-1)?.seq).toBe(last);
       await store.prune(nos(1));
       expect([await store.lastSeq(), await store.events({ after: last })]).toEqual([last, []]);
-      scribe.journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked }, NOW);
-      await store.commit(scribe.journal.take(epoch));
+      fixture.journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked }, NOW);
+      await store.commit(fixture.journal.take(epoch));
       expect((await store.events({ after: last })).map(({ seq }) => seq)).toEqual([last + 1]);
       await expectWhole(store);
     });

@@ -4,7 +4,7 @@ import { runId } from "../../src/domain/ids.ts";
 import { runNo } from "../../src/domain/run.ts";
 import type { Store, WhichRuns } from "../../src/store/store.ts";
 import { no, owner, task } from "./builders.ts";
-import { FIRST, NOW, Scribe } from "./scribe.ts";
+import { FIRST, LedgerFixture, NOW } from "./ledger-fixture.ts";
 
 const BOTH = ["run-1", "run-2"];
 
@@ -17,11 +17,11 @@ export function listingConformance(name: string, open: () => Store | Promise<Sto
   describe(`${name}: runs`, () => {
     test("runs are listed newest last, and an absent run is not given", async () => {
       await using store = await open();
-      const scribe = new Scribe();
-      scribe.submit([task("a")]);
-      scribe.submit([task("a")], { id: runId("run-2"), retryOf: runId("run-1"), carried: [no(0)] }, runNo(2));
+      const fixture = new LedgerFixture();
+      fixture.submit([task("a")]);
+      fixture.submit([task("a")], { id: runId("run-2"), retryOf: runId("run-1"), carried: [no(0)] }, runNo(2));
       const epoch = await ownerOf(store);
-      await store.commit(scribe.journal.take(epoch));
+      await store.commit(fixture.journal.take(epoch));
       const idsOf = async (which?: WhichRuns) => (await store.runs(which)).map(({ manifest: { id } }) => id);
       expect([await idsOf(), await idsOf("newest")]).toEqual([BOTH, ["run-2"]]);
       expect([await idsOf({ no: runNo(2) }), await idsOf({ id: runId("run-") })]).toEqual([["run-2"], []]);
@@ -34,8 +34,8 @@ export function listingConformance(name: string, open: () => Store | Promise<Sto
       ]);
       expect([await idsOf({ newest: 5 }), await idsOf({ newest: 0 })]).toEqual([BOTH, []]);
       expect([...(await idsOf({ newest: 1, before: runNo(2) })), ...(await idsOf({ newest: 1 }))]).toEqual(BOTH);
-      scribe.journal.ofRun(FIRST, { kind: "run_finished", outcome: "succeeded" }, NOW);
-      await store.commit(scribe.journal.take(epoch));
+      fixture.journal.ofRun(FIRST, { kind: "run_finished", outcome: "succeeded" }, NOW);
+      await store.commit(fixture.journal.take(epoch));
       expect(await idsOf("unfinished")).toEqual(["run-2"]);
       expect(await store.load(runNo(3))).toBeUndefined();
     });

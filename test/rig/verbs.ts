@@ -11,7 +11,7 @@ import { instant, later, millis, minutes, seconds } from "../../src/domain/time.
 import type { Store } from "../../src/store/store.ts";
 import { no, owner, success, task } from "./builders.ts";
 import { START } from "./clock.ts";
-import { asked, claimed, NOW, Scribe, started } from "./scribe.ts";
+import { asked, claimed, LedgerFixture, NOW, started } from "./ledger-fixture.ts";
 
 /** What one step does to the store. What it is made from is made whether or not it is done, so that a run can go on in the middle. */
 type Verb = (store: Store) => Promise<unknown>;
@@ -43,7 +43,7 @@ const plan: readonly TaskSpec[] = [
 
 /** The steps from the first on. The same list is made anew for every run of them. */
 function* steps(): Generator<Step> {
-  const scribe = new Scribe();
+  const fixture = new LedgerFixture();
   let epoch = 0;
   const acquire = (name: string): Step => {
     epoch++;
@@ -56,7 +56,7 @@ function* steps(): Generator<Step> {
     };
   };
   const commit = (name: string): Step => {
-    const batch = scribe.journal.take(epoch);
+    const batch = fixture.journal.take(epoch);
     return {
       name: `commit ${name}`,
       verb: async (store) => {
@@ -64,12 +64,12 @@ function* steps(): Generator<Step> {
       },
     };
   };
-  const task_ = (run: Run, at: number, ...news: readonly TaskNews[]): void => void scribe.write(run, at, ...news);
+  const task_ = (run: Run, at: number, ...news: readonly TaskNews[]): void => void fixture.write(run, at, ...news);
 
   yield { name: "secret", verb: (store) => store.secret("a secret") };
   yield acquire("acquire");
-  const run = scribe.submit(plan);
-  scribe.journal.remember({ key: "k1", at: START, answer: { run: runNo(1) } });
+  const run = fixture.submit(plan);
+  fixture.journal.remember({ key: "k1", at: START, answer: { run: runNo(1) } });
   yield commit("submit with its answer");
   for (const at of [0, 3, 4, 6]) task_(run, at, claimed);
   yield commit("claims");
@@ -83,16 +83,16 @@ function* steps(): Generator<Step> {
   task_(run, 5, { kind: "skipped", because: no(4) });
   task_(run, 6, { kind: "parked", reason: "attention", message: "look at it" });
   yield commit("ends");
-  yield* sessionsAndHolds(scribe, run, commit);
+  yield* sessionsAndHolds(fixture, run, commit);
   const cancel = { kind: "cancel", run: runId("run-1"), by: "mo", why: "enough", at: NOW } as const;
   yield { name: "request", verb: (store) => store.request(cancel) };
   yield { name: "request", verb: (store) => store.request({ ...cancel, kind: "requeue" }) };
-  scribe.journal.requestDone(1);
+  fixture.journal.requestDone(1);
   task_(run, 6, { kind: "requeued", asked });
   yield commit("request done");
   for (const at of [1, 2, 3, 6]) task_(run, at, { kind: "cancelled", asked });
-  scribe.journal.ofRun(runNo(1), { kind: "run_finished", outcome: "failed" }, NOW);
-  scribe.journal.learn(run.manifest.name, [
+  fixture.journal.ofRun(runNo(1), { kind: "run_finished", outcome: "failed" }, NOW);
+  fixture.journal.learn(run.manifest.name, [
     { task: "a", logMs: 3.25, errorSquared: 0.5 },
     { task: "d", logMs: 1.125 },
   ]);
@@ -100,21 +100,21 @@ function* steps(): Generator<Step> {
   yield { name: "forget", verb: (store) => store.forget(instant(START + 1)) };
   yield { name: "release", verb: (store) => store.release({ epoch }) };
   yield acquire("acquire again");
-  const second = scribe.submit(wide, { id: runId("run-2"), retryOf: runId("run-1"), carried: [no(0)] }, runNo(2));
+  const second = fixture.submit(wide, { id: runId("run-2"), retryOf: runId("run-1"), carried: [no(0)] }, runNo(2));
   yield commit("submit of many pages");
   for (let at = 1; at < WIDE; at++) task_(second, at, claimed, started);
   yield commit("claims over many pages");
   yield acquire("take over");
-  yield* forgetting(scribe, commit);
+  yield* forgetting(fixture, commit);
 }
 
 /** Some runs, one of which has ended and is no longer needed: its events are interleaved with those of another. */
-function* forgetting(scribe: Scribe, commit: (name: string) => Step): Generator<Step> {
-  const { journal } = scribe;
-  const old = scribe.submit([task("a")], { id: runId("run-3") }, runNo(3));
+function* forgetting(fixture: LedgerFixture, commit: (name: string) => Step): Generator<Step> {
+  const { journal } = fixture;
+  const old = fixture.submit([task("a")], { id: runId("run-3") }, runNo(3));
   journal.ofSystem({ kind: "paused", scope: { of: "run", run: runNo(3) }, asked }, NOW);
-  const newest = scribe.submit([task("a"), task("b")], { id: runId("run-4") }, runNo(4));
-  scribe.write(old, 0, claimed).write(newest, 0, claimed).write(old, 0, { kind: "succeeded", outcome: success });
+  const newest = fixture.submit([task("a"), task("b")], { id: runId("run-4") }, runNo(4));
+  fixture.write(old, 0, claimed).write(newest, 0, claimed).write(old, 0, { kind: "succeeded", outcome: success });
   journal.ofRun(runNo(3), { kind: "run_finished", outcome: "succeeded" }, NOW);
   yield commit("a run that ends among another");
   yield {
@@ -125,14 +125,14 @@ function* forgetting(scribe: Scribe, commit: (name: string) => Step): Generator<
         throw new Error("run 3, and no other, was expected to be forgotten");
     },
   };
-  scribe.write(newest, 1, claimed);
+  fixture.write(newest, 1, claimed);
   yield commit("after something was forgotten");
 }
 const PRUNE = "prune";
 
 /** What sessions, people and editors bring. */
-function* sessionsAndHolds(scribe: Scribe, run: Run, commit: (name: string) => Step): Generator<Step> {
-  const { journal } = scribe;
+function* sessionsAndHolds(fixture: LedgerFixture, run: Run, commit: (name: string) => Step): Generator<Step> {
+  const { journal } = fixture;
   journal.ofSystem(session, NOW);
   journal.ofSystem({ ...session, profile: { ...session.profile, id: workerId("s2") } }, NOW);
   yield commit("sessions");
@@ -144,7 +144,7 @@ function* sessionsAndHolds(scribe: Scribe, run: Run, commit: (name: string) => S
   yield commit("pauses");
   journal.ofSystem({ kind: "resumed", scope, asked }, NOW);
   yield commit("resumed");
-  scribe.write(run, 1, { kind: "edited", changes: { title: "another", priority: "high" }, asked });
+  fixture.write(run, 1, { kind: "edited", changes: { title: "another", priority: "high" }, asked });
   yield commit("edited");
   journal.remember({ key: "k2", at: NOW, answer: { run: runNo(1), task: no(1), fence: 1 } });
   yield commit("an answer alone");

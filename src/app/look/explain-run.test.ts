@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { owner, task } from "../../../test/rig/builders.ts";
-import { asked, claimed, FIRST, NOW, Scribe } from "../../../test/rig/scribe.ts";
+import { asked, claimed, FIRST, LedgerFixture, NOW } from "../../../test/rig/ledger-fixture.ts";
 import { PRESSURE_PRESETS } from "../../decide/queue/pressure.ts";
 import { runId } from "../../domain/ids.ts";
 import { type Run, type RunNo, runNo } from "../../domain/run.ts";
@@ -15,16 +15,19 @@ import { loadRun, type Reader } from "./reader.ts";
 async function lookAt(tasks: number, limits: object, isScheduled = true) {
   await using store = openMemoryStore();
   const acquired = await store.acquire({ ...owner("rota run"), ...limits });
-  const scribe = new Scribe();
-  scribe.write(scribe.submit(Array.from({ length: tasks }, (_, no) => task(`t${no}`))), 0, claimed);
-  await store.commit(scribe.journal.take(acquired.ok ? acquired.value.epoch : 0));
+  const fixture = new LedgerFixture();
+  fixture.write(fixture.submit(Array.from({ length: tasks }, (_, no) => task(`t${no}`))), 0, claimed);
+  await store.commit(fixture.journal.take(acquired.ok ? acquired.value.epoch : 0));
   const reader = {
     store,
     now: () => NOW,
     owner: () => store.owner(),
     scheduler: async () => (isScheduled ? store.owner() : undefined),
   } as unknown as Reader;
-  const run: Run = await loadRun(reader, { no: FIRST, manifest: scribe.world.run(FIRST)?.manifest as Run["manifest"] });
+  const run: Run = await loadRun(reader, {
+    no: FIRST,
+    manifest: fixture.world.run(FIRST)?.manifest as Run["manifest"],
+  });
   return await explainTask(reader, run, run.tasks[1] as Task);
 }
 
@@ -41,13 +44,13 @@ test.each([
 ])("a run that is %s has %d runs read to say why", async (state, expected) => {
   await using store = openMemoryStore();
   const acquired = await store.acquire(owner(SERVE));
-  const scribe = new Scribe();
-  for (const no of [1, 2, 3]) scribe.submit([task("a")], { id: runId(`run-${no}`) }, runNo(no));
+  const fixture = new LedgerFixture();
+  for (const no of [1, 2, 3]) fixture.submit([task("a")], { id: runId(`run-${no}`) }, runNo(no));
   if (state === "finished") {
-    scribe.write(scribe.world.run(FIRST) as Run, 0, { kind: "cancelled", asked });
-    scribe.journal.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
+    fixture.write(fixture.world.run(FIRST) as Run, 0, { kind: "cancelled", asked });
+    fixture.journal.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
   }
-  await store.commit(scribe.journal.take(acquired.ok ? acquired.value.epoch : 0));
+  await store.commit(fixture.journal.take(acquired.ok ? acquired.value.epoch : 0));
   const loaded: number[] = [];
   const reader = {
     store: { ...store, load: (no: RunNo) => store.load(no).finally(() => loaded.push(no)) },

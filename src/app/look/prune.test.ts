@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { owner, success, task } from "../../../test/rig/builders.ts";
 import { freshDir, rota } from "../../../test/rig/cli.ts";
-import { claimed, NOW, Scribe } from "../../../test/rig/scribe.ts";
+import { claimed, LedgerFixture, NOW } from "../../../test/rig/ledger-fixture.ts";
 import { runId, taskId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
 import { hours, later } from "../../domain/time.ts";
@@ -26,17 +26,17 @@ async function filled(): Promise<StateDir> {
   await using store = openSqliteStore(state.database);
   const acquired = await store.acquire(owner("rota run"));
   const epoch = acquired.ok ? acquired.value.epoch : 0;
-  const scribe = new Scribe();
+  const fixture = new LedgerFixture();
   for (let no = 1; no <= LAST; no++) {
-    const run = scribe.submit([task("a")], { id: idOf(no) }, runNo(no));
+    const run = fixture.submit([task("a")], { id: idOf(no) }, runNo(no));
     if (no === 4) continue;
-    scribe.write(run, 0, claimed, { kind: "succeeded", outcome: success });
-    scribe.journal.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, daysLater(no));
-    scribe.journal.learn(run.manifest.name, [{ task: "a", logMs: no }]);
+    fixture.write(run, 0, claimed, { kind: "succeeded", outcome: success });
+    fixture.journal.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, daysLater(no));
+    fixture.journal.learn(run.manifest.name, [{ task: "a", logMs: no }]);
     logOf(state, no);
   }
-  scribe.journal.remember({ key: "k", at: daysLater(6), answer: { run: runNo(2) } });
-  await store.commit(scribe.journal.take(epoch));
+  fixture.journal.remember({ key: "k", at: daysLater(6), answer: { run: runNo(2) } });
+  await store.commit(fixture.journal.take(epoch));
   await store.release({ epoch });
   return state;
 }

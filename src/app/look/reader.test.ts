@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { owner, task } from "../../../test/rig/builders.ts";
-import { Scribe } from "../../../test/rig/scribe.ts";
+import { LedgerFixture } from "../../../test/rig/ledger-fixture.ts";
 import { runId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
 import { openMemoryStore } from "../../store/memory/store.ts";
@@ -11,9 +11,9 @@ import { findRun } from "./reader.ts";
 async function storeOf(...ids: readonly string[]): Promise<{ readonly store: Store }> {
   const store = openMemoryStore();
   const acquired = await store.acquire(owner("test"));
-  const scribe = new Scribe();
-  for (const [at, id] of ids.entries()) scribe.submit([task("a")], { id: runId(id) }, runNo(at + 1));
-  await store.commit(scribe.journal.take(acquired.ok ? acquired.value.epoch : 0));
+  const fixture = new LedgerFixture();
+  for (const [at, id] of ids.entries()) fixture.submit([task("a")], { id: runId(id) }, runNo(at + 1));
+  await store.commit(fixture.journal.take(acquired.ok ? acquired.value.epoch : 0));
   const runs: Store["runs"] = (which) =>
     which === undefined ? expect.unreachable("all runs are read") : store.runs(which);
   return { store: { ...store, runs } };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { task } from "../../../test/rig/builders.ts";
-import { FIRST, Scribe } from "../../../test/rig/scribe.ts";
+import { FIRST, LedgerFixture } from "../../../test/rig/ledger-fixture.ts";
 import type { Graph } from "../../domain/graph.ts";
 import { runId } from "../../domain/ids.ts";
 import { systemClock } from "../../effects/clock.ts";
@@ -12,9 +12,9 @@ import { manifestOf } from "./submit.ts";
 
 test("a run is never called what another one is called already", async () => {
   await using store = openMemoryStore();
-  const scribe = new Scribe();
-  scribe.submit([task("a")], { id: runId("Night-shift-aaaaaa") });
-  await store.commit(scribe.journal.take(await acquired(store)));
+  const fixture = new LedgerFixture();
+  fixture.submit([task("a")], { id: runId("Night-shift-aaaaaa") });
+  await store.commit(fixture.journal.take(await acquired(store)));
   const suffixes = ["aaaaaa", "aaaaaa", "bbbbbb"];
   const secrets = { ...systemSecrets(), suffix: () => suffixes.shift() as string };
   const plan = {
@@ -22,7 +22,7 @@ test("a run is never called what another one is called already", async () => {
     tasks: [],
     resources: {},
     rates: {},
-    graph: scribe.world.run(FIRST)?.graph as Graph,
+    graph: fixture.world.run(FIRST)?.graph as Graph,
   };
   const loaded = { plan, file: "plan.yaml", directory: "/", digest: "none", warnings: [] };
   const clock = systemClock();

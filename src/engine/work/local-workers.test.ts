@@ -1,8 +1,8 @@
 /** An act belongs to the attempt that it was decided for, whatever has happened to the task meanwhile. */
 import { expect, test } from "vitest";
 import { success, task } from "../../../test/rig/builders.ts";
+import { claimed, LedgerFixture, NOW } from "../../../test/rig/ledger-fixture.ts";
 import { Machine } from "../../../test/rig/machine.ts";
-import { claimed, NOW, Scribe } from "../../../test/rig/scribe.ts";
 import type { Run } from "../../domain/run.ts";
 import type { Task } from "../../domain/task.ts";
 import { millis, seconds } from "../../domain/time.ts";
@@ -14,14 +14,14 @@ import { Signs } from "./signs.ts";
 
 /** A claimed task, and the workers that are to do it. */
 function given() {
-  const scribe = new Scribe();
-  const run: Run = scribe.submit([task("a")]);
-  scribe.write(run, 0, claimed);
+  const fixture = new LedgerFixture();
+  const run: Run = fixture.submit([task("a")]);
+  fixture.write(run, 0, claimed);
   const machine = new Machine();
   const signs = new Signs(() => millis(0));
   const inputs: Input[] = [];
   const verifier = () => ({ adopted() {}, ended() {} });
-  const leases = new Leases({ world: scribe.world, signs, watch() {}, ttl: seconds(30), verify() {} });
+  const leases = new Leases({ world: fixture.world, signs, watch() {}, ttl: seconds(30), verify() {} });
   const workers = new LocalWorkers({
     executor: machine.executor(),
     now: () => NOW,

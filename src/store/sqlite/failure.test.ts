@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { task } from "../../../test/rig/builders.ts";
-import { claimed, Scribe } from "../../../test/rig/scribe.ts";
+import { claimed, LedgerFixture } from "../../../test/rig/ledger-fixture.ts";
 import { ALWAYS } from "../../../test/rig/stores.ts";
 import { acquired } from "../conformance.ts";
 import { asUserError } from "./failure.ts";
@@ -33,11 +33,11 @@ test.each([
 ])("what is written %s into a file that was removed is not answered", async (_, aside) => {
   const file = join(mkdtempSync(join(tmpdir(), "rota-gone-")), "state", "rota.db");
   const store = openSqliteStore(file, aside === undefined ? {} : { aside });
-  const scribe = new Scribe();
-  const run = scribe.submit([task("a")]);
+  const fixture = new LedgerFixture();
+  const run = fixture.submit([task("a")]);
   const epoch = await acquired(store);
-  await store.commit(scribe.journal.take(epoch));
-  const batch = scribe.write(run, 0, claimed).journal.take(epoch);
+  await store.commit(fixture.journal.take(epoch));
+  const batch = fixture.write(run, 0, claimed).journal.take(epoch);
   rmSync(join(file, ".."), { recursive: true });
   const told = { code: "STATE_UNUSABLE", message: expect.stringContaining("was removed or replaced") };
   await expect(store.commit(batch)).rejects.toMatchObject(told);

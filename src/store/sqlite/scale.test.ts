@@ -2,7 +2,7 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { success, task, no as taskNo } from "../../../test/rig/builders.ts";
-import { claimed, FIRST, NOW, Scribe, started } from "../../../test/rig/scribe.ts";
+import { claimed, FIRST, LedgerFixture, NOW, started } from "../../../test/rig/ledger-fixture.ts";
 import { profile } from "../../../test/rig/sessions.ts";
 import { runId, workerId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
@@ -31,13 +31,13 @@ function opened(): Opened {
 /** This many runs of one task each, one after the other. The store has no owner, so the epoch is the first. */
 function withRuns(count: number): Opened {
   const all = opened();
-  const scribe = new Scribe();
+  const fixture = new LedgerFixture();
   for (let no = 1; no <= count; no++) {
-    const run = scribe.submit([task("a")], { id: runId(`plan-${no}`) }, runNo(no));
-    scribe.write(run, 0, claimed, { kind: "succeeded", outcome: success });
-    scribe.journal.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, NOW);
+    const run = fixture.submit([task("a")], { id: runId(`plan-${no}`) }, runNo(no));
+    fixture.write(run, 0, claimed, { kind: "succeeded", outcome: success });
+    fixture.journal.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, NOW);
   }
-  expect(writeSheet(all.target, sheetOf(scribe.journal.take(0)))).toBe(true);
+  expect(writeSheet(all.target, sheetOf(fixture.journal.take(0)))).toBe(true);
   return all;
 }
 
@@ -76,11 +76,11 @@ test("for the events of one run only what lies between its first and its last is
 
 test("for the events of one task few pages are read, and a changed page does not hide any", () => {
   const { db, target } = opened();
-  const scribe = new Scribe();
-  const run = scribe.submit(Array.from({ length: 1_000 }, (_, at) => task(`t${at}`)));
-  for (let at = 0; at < 1_000; at++) scribe.write(run, at, claimed);
-  for (let at = 0; at < 1_000; at++) scribe.write(run, at, started);
-  expect(writeSheet(target, sheetOf(scribe.journal.take(0)))).toBe(true);
+  const fixture = new LedgerFixture();
+  const run = fixture.submit(Array.from({ length: 1_000 }, (_, at) => task(`t${at}`)));
+  for (let at = 0; at < 1_000; at++) fixture.write(run, at, claimed);
+  for (let at = 0; at < 1_000; at++) fixture.write(run, at, started);
+  expect(writeSheet(target, sheetOf(fixture.journal.take(0)))).toBe(true);
   const of700 = { run: FIRST, task: taskNo(700) };
   expect(readEvents(target, of700).map(({ kind }) => kind)).toEqual(["claimed", "started"]);
   const pages = target.sql.pages.all({ after: 0, last: 9_999, run: null }) as unknown as readonly Page[];
@@ -114,9 +114,9 @@ test("what changes in a table is added to its seal: the table is not added up ag
     duration: never,
     estimate_error: never,
   };
-  const scribe = new Scribe();
-  const { journal } = scribe;
-  const run = scribe.submit([task("a")]);
+  const fixture = new LedgerFixture();
+  const { journal } = fixture;
+  const run = fixture.submit([task("a")]);
   const write = (): void => {
     expect(writeSheet({ ...target, seals }, sheetOf(journal.take(0)))).toBe(true);
     expect([...audit(db)]).toEqual([]);

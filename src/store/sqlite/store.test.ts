@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
 import { manifest, owner, task } from "../../../test/rig/builders.ts";
 import { START } from "../../../test/rig/clock.ts";
-import { claimed, Scribe, started } from "../../../test/rig/scribe.ts";
+import { claimed, LedgerFixture, started } from "../../../test/rig/ledger-fixture.ts";
 import { ALWAYS } from "../../../test/rig/stores.ts";
 import { runId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
@@ -31,10 +31,10 @@ storeConformance("sqlite store in memory", (options) => openSqliteStore(":memory
 /** A store with one run, one of whose tasks is held, and a request. */
 async function written(file: string): Promise<void> {
   await using store = openSqliteStore(file);
-  const scribe = new Scribe();
-  const run = scribe.submit([task("a"), task("b", { needs: ["a"] })]);
-  scribe.write(run, 0, claimed, started);
-  await store.commit(scribe.journal.take(await acquired(store)));
+  const fixture = new LedgerFixture();
+  const run = fixture.submit([task("a"), task("b", { needs: ["a"] })]);
+  fixture.write(run, 0, claimed, started);
+  await store.commit(fixture.journal.take(await acquired(store)));
   await store.request({ kind: "cancel", run: runId("run-1"), by: "mo", at: START });
 }
 
@@ -236,9 +236,9 @@ describe("the laws of the rows are the database's own", () => {
 
   test("a batch that breaks one is not written at all, and says so as a failure of the store", async () => {
     await using store = openSqliteStore(newFile());
-    const scribe = new Scribe();
-    const run = scribe.submit([task("a"), task("b")]);
-    const batch = scribe
+    const fixture = new LedgerFixture();
+    const run = fixture.submit([task("a"), task("b")]);
+    const batch = fixture
       .write(run, 0, claimed)
       .write(run, 1, claimed)
       .journal.take(await acquired(store));
@@ -343,9 +343,9 @@ describe("two at once", () => {
     await using writer = openSqliteStore(file);
     await using reader = openSqliteStore(file, { readOnly: true });
     const epoch = await acquired(writer);
-    const scribe = new Scribe();
-    const run = scribe.submit([task("a"), task("b")]);
-    await writer.commit(scribe.write(run, 0, claimed).write(run, 1, claimed).journal.take(epoch));
+    const fixture = new LedgerFixture();
+    const run = fixture.submit([task("a"), task("b")]);
+    await writer.commit(fixture.write(run, 0, claimed).write(run, 1, claimed).journal.take(epoch));
     expect((await reader.load(runNo(1)))?.tasks).toHaveLength(2);
     expect(await reader.lastSeq()).toBe(3);
   });
@@ -354,15 +354,15 @@ describe("two at once", () => {
     const file = newFile();
     await using writer = openSqliteStore(file);
     const epoch = await acquired(writer);
-    const scribe = new Scribe();
-    const run = scribe.submit([task("a"), task("b")]);
-    await writer.commit(scribe.journal.take(epoch));
+    const fixture = new LedgerFixture();
+    const run = fixture.submit([task("a"), task("b")]);
+    await writer.commit(fixture.journal.take(epoch));
     using reader = new DatabaseSync(file, { readOnly: true });
     const count = () =>
       reader.prepare("select (select max(last) from page) as events, (select count(*) from task) as tasks").get();
     reader.exec("begin");
     expect(count()).toEqual({ events: 1, tasks: 0 });
-    await writer.commit(scribe.write(run, 0, claimed).write(run, 1, claimed).journal.take(epoch));
+    await writer.commit(fixture.write(run, 0, claimed).write(run, 1, claimed).journal.take(epoch));
     expect(count()).toEqual({ events: 1, tasks: 0 });
     reader.exec("commit");
     expect(count()).toEqual({ events: 3, tasks: 2 });
@@ -374,9 +374,9 @@ describe("two at once", () => {
     await using other = openSqliteStore(file);
     const old = await acquired(one);
     const epoch = await acquired(other);
-    const scribe = new Scribe();
-    scribe.submit([task("a")]);
-    const batch = scribe.journal.take(old);
+    const fixture = new LedgerFixture();
+    fixture.submit([task("a")]);
+    const batch = fixture.journal.take(old);
     expect(await one.commit(batch)).toEqual({ ok: false, error: "ownership-lost" });
     expect(await other.commit({ ...batch, epoch })).toEqual({ ok: true, value: undefined });
     expect((await one.runs()).map((row) => row.manifest)).toEqual([manifest()]);

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Worker } from "node:worker_threads";
 import { afterAll, expect, test } from "vitest";
 import { task } from "../../../test/rig/builders.ts";
-import { claimed, Scribe, started } from "../../../test/rig/scribe.ts";
+import { claimed, LedgerFixture, started } from "../../../test/rig/ledger-fixture.ts";
 import { ALWAYS } from "../../../test/rig/stores.ts";
 import { runId } from "../../domain/ids.ts";
 import { runNo } from "../../domain/run.ts";
@@ -24,18 +24,18 @@ const tasks = Array.from({ length: LARGE }, (_, at) => task(`t${at}`));
 test("a large batch is written by the thread and a small one after it, in the order in which they were given", async () => {
   await using store = openSqliteStore(newFile(), { aside: { from: LARGE, atOnce: LARGE, after: 0 } });
   const epoch = await acquired(store);
-  const scribe = new Scribe();
-  const run = scribe.submit(tasks);
+  const fixture = new LedgerFixture();
+  const run = fixture.submit(tasks);
   let ended = false;
-  const large = store.commit(scribe.journal.take(epoch)).then((result) => {
+  const large = store.commit(fixture.journal.take(epoch)).then((result) => {
     ended = true;
     return result;
   });
   // The thread writes while this one does something else.
   await Promise.resolve();
   expect(ended).toBe(false);
-  scribe.write(run, 0, claimed, started);
-  const small = store.commit(scribe.journal.take(epoch));
+  fixture.write(run, 0, claimed, started);
+  const small = store.commit(fixture.journal.take(epoch));
   const request = store.request({ kind: "cancel", run: run.manifest.id, by: "mo", at: run.manifest.submittedAt });
   expect(await Promise.all([large, small])).toMatchObject([{ ok: true }, { ok: true }]);
   expect(await request).toBe(1);
@@ -49,14 +49,14 @@ test("what it cannot write fails as in the main thread, and nothing of it is the
   const file = newFile();
   await using store = openSqliteStore(file, { aside: ALWAYS });
   const epoch = await acquired(store);
-  const scribe = new Scribe();
-  scribe.submit(tasks);
+  const fixture = new LedgerFixture();
+  fixture.submit(tasks);
   {
     const db = new DatabaseSync(file);
     db.exec("alter table task_spec rename to elsewhere");
     db.close();
   }
-  const batch = scribe.journal.take(epoch);
+  const batch = fixture.journal.take(epoch);
   await expect(store.commit(batch)).rejects.toMatchObject({ code: "STORE_FAILED" });
   expect(await store.runs()).toEqual([]);
 });
@@ -65,11 +65,11 @@ test("a thread that cannot even begin is told of, and the store is not used agai
   const file = newFile();
   await using store = openSqliteStore(file, { aside: ALWAYS });
   const epoch = await acquired(store);
-  const scribe = new Scribe();
-  scribe.submit(tasks);
+  const fixture = new LedgerFixture();
+  fixture.submit(tasks);
   for (const part of ["", "-wal", "-shm"]) rmSync(`${file}${part}`);
-  await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
-  await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  await expect(store.commit(fixture.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  await expect(store.commit(fixture.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
 });
 
 test("a store whose thread has died can be closed, however long ago that was", async () => {
@@ -79,9 +79,9 @@ test("a store whose thread has died can be closed, however long ago that was", a
   const gone = Promise.withResolvers<void>();
   process.once("worker", (thread) => thread.once("exit", () => gone.resolve()));
   for (const part of ["", "-wal", "-shm"]) rmSync(`${file}${part}`);
-  const scribe = new Scribe();
-  scribe.submit(tasks);
-  await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  const fixture = new LedgerFixture();
+  fixture.submit(tasks);
+  await expect(store.commit(fixture.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
   await gone.promise;
   await store[Symbol.asyncDispose]();
 });
@@ -91,14 +91,14 @@ test("when the disk fails the thread between two batches, nothing more is writte
   const epoch = await acquired(store);
   const thread = Promise.withResolvers<Worker>();
   process.once("worker", thread.resolve);
-  const scribe = new Scribe();
-  scribe.submit(tasks);
-  expect(await store.commit(scribe.journal.take(epoch))).toMatchObject({ ok: true });
+  const fixture = new LedgerFixture();
+  fixture.submit(tasks);
+  expect(await store.commit(fixture.journal.take(epoch))).toMatchObject({ ok: true });
   const broken = { code: "STORE_FAILED", message: "disk I/O error", ofDisk: true } as const;
   (await thread.promise).emit("message", { broken } satisfies FromWriter);
   await expect(store.secret("fresh")).rejects.toMatchObject({ code: "STORE_FAILED" });
-  scribe.submit(tasks, { id: runId("run-2") }, runNo(2));
-  await expect(store.commit(scribe.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  fixture.submit(tasks, { id: runId("run-2") }, runNo(2));
+  await expect(store.commit(fixture.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
 });
 
 test("a thread is begun for a very long batch, or when there are several long ones, and for nothing less", () => {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { success, task } from "../../../../test/rig/builders.ts";
+import { claimed, FIRST, LedgerFixture, NOW, started } from "../../../../test/rig/ledger-fixture.ts";
 import { always } from "../../../../test/rig/property.ts";
-import { claimed, FIRST, NOW, Scribe, started } from "../../../../test/rig/scribe.ts";
 import { runId } from "../../../domain/ids.ts";
 import { runNo } from "../../../domain/run.ts";
 import { acquired } from "../../conformance.ts";
@@ -64,14 +64,14 @@ test("a page that lost an event is not believed, whatever its checksum says", ()
 test("from any position on, of any run or task, and as many as are asked for: it is as if all were looked through", async () => {
   await using store = openSqliteStore(":memory:");
   const epoch = await acquired(store);
-  const scribe = new Scribe();
-  const wide = scribe.submit(Array.from({ length: 150 }, (_, at) => task(`t${at}`)));
-  for (let at = 0; at < 150; at++) scribe.write(wide, at, claimed, started);
-  const other = scribe.submit([task("a")], { id: runId("run-2") }, runNo(2));
-  scribe.write(wide, 0, done).write(other, 0, claimed).write(wide, 1, done);
-  await store.commit(scribe.journal.take(epoch));
-  scribe.journal.ofRun(FIRST, { kind: "run_stalled", remaining: 1, outcome: "waiting" }, NOW);
-  await store.commit(scribe.journal.take(epoch));
+  const fixture = new LedgerFixture();
+  const wide = fixture.submit(Array.from({ length: 150 }, (_, at) => task(`t${at}`)));
+  for (let at = 0; at < 150; at++) fixture.write(wide, at, claimed, started);
+  const other = fixture.submit([task("a")], { id: runId("run-2") }, runNo(2));
+  fixture.write(wide, 0, done).write(other, 0, claimed).write(wide, 1, done);
+  await store.commit(fixture.journal.take(epoch));
+  fixture.journal.ofRun(FIRST, { kind: "run_stalled", remaining: 1, outcome: "waiting" }, NOW);
+  await store.commit(fixture.journal.take(epoch));
   const all = await store.events({});
   expect(all.length).toBeGreaterThan(2 * PAGE_MAX);
   for (const after of [0, 1, PAGE_MAX - 1, PAGE_MAX, PAGE_MAX + 1, 300, all.length - 1, all.length])

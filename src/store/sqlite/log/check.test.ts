@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { owner, task } from "../../../../test/rig/builders.ts";
 import { ManualClock } from "../../../../test/rig/clock.ts";
 import { type Image, layDown, takeImage, tear } from "../../../../test/rig/images.ts";
+import { LedgerFixture } from "../../../../test/rig/ledger-fixture.ts";
 import { until } from "../../../../test/rig/rota.ts";
-import { Scribe } from "../../../../test/rig/scribe.ts";
 import { runNo } from "../../../domain/run.ts";
 import { seededRandom } from "../../../effects/random.ts";
 import { acquired } from "../../conformance.ts";
@@ -44,11 +44,11 @@ async function written(durability: Durability, synced = 0): Promise<Written> {
   const clock = new ManualClock();
   await using store = openSqliteStore(file, { durability, clock });
   const epoch = await acquired(store);
-  const scribe = new Scribe();
+  const fixture = new LedgerFixture();
   const ends: number[] = [];
   for (let no = 1; no <= COMMITS; no++) {
-    scribe.submit([task("a")], { id: `run-${no}` as never }, runNo(no));
-    await store.commit(scribe.journal.take(epoch));
+    fixture.submit([task("a")], { id: `run-${no}` as never }, runNo(no));
+    await store.commit(fixture.journal.take(epoch));
     ends.push(endOf(takeImage(file).wal));
     if (no !== synced) continue;
     await clock.advance(1_000);

@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { owner, task } from "../../../../test/rig/builders.ts";
 import { ManualClock, START } from "../../../../test/rig/clock.ts";
-import { Scribe } from "../../../../test/rig/scribe.ts";
+import { LedgerFixture } from "../../../../test/rig/ledger-fixture.ts";
 import { ALWAYS } from "../../../../test/rig/stores.ts";
 import { runId } from "../../../domain/ids.ts";
 import { runNo } from "../../../domain/run.ts";
@@ -65,12 +65,12 @@ async function opened(options: SqliteOptions = {}) {
   disk.end();
   await clock.settle();
   disk.begun = [];
-  const scribe = new Scribe();
+  const fixture = new LedgerFixture();
   let runs = 0;
   const commit = () => {
     runs++;
-    scribe.submit([task("a")], { id: runId(`run-${runs}`) }, runNo(runs));
-    return store.commit(scribe.journal.take(epoch));
+    fixture.submit([task("a")], { id: runId(`run-${runs}`) }, runNo(runs));
+    return store.commit(fixture.journal.take(epoch));
   };
   const ask = () => store.request({ kind: "cancel", run: runId("run-1"), by: "mo", at: START });
   return { file, clock, store, commit, ask };

@@ -1,4 +1,4 @@
-/** Batches for stores, made the way the engine makes them: through the same journal and reducer. */
+/** Makes what a store is given in tests: batches of events and rows, made as the engine makes them, by the same journal and reducer. */
 import type { TaskNews } from "../../src/domain/event.ts";
 import { runId, taskId, workerId } from "../../src/domain/ids.ts";
 import { type Run, type RunManifest, runNo, taskOf } from "../../src/domain/run.ts";
@@ -14,7 +14,7 @@ import { START } from "./clock.ts";
 export const NOW = later(START, seconds(1));
 export const FIRST = runNo(1);
 
-export class Scribe {
+export class LedgerFixture {
   readonly world = new World();
   readonly journal = new Journal(this.world, () => {});
 
@@ -23,7 +23,7 @@ export class Scribe {
     return this.world.run(run) as Run;
   }
 
-  /** Writes the news about one task down, one after the other. */
+  /** Adds the news about one task, one after the other. */
   write(run: Run, taskNumber: number, ...news: readonly TaskNews[]): this {
     for (const each of news) this.journal.ofTask(run, taskOf(run, no(taskNumber)), each, NOW);
     return this;
@@ -42,8 +42,8 @@ export const asked = { by: "mo", why: "enough" };
 
 /** One run in which some task is in each state, with everything a state can carry. */
 export function everyState(epoch: number): { readonly run: Run; readonly batch: Batch } {
-  const scribe = new Scribe();
-  const run = scribe.submit(
+  const fixture = new LedgerFixture();
+  const run = fixture.submit(
     [FULL, ...WORDS.map((id) => task(id, { gate: id === "gated" ? "sure?" : "" }))].map(plain),
     {
       resources: { claude: 3 },
@@ -63,7 +63,7 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
     deadline: notBefore,
     outcome: work,
   } as const;
-  scribe
+  fixture
     .write(run, at("claimed"), claimed)
     .write(run, at("set back"), { kind: "set_back", by: seconds(100) })
     .write(run, at("stopped early"), claimed, { kind: "stopping", reason: { kind: "cancelled", asked } })
@@ -83,7 +83,7 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
     .write(run, at("requeued"), claimed, { kind: "parked", reason: "poison" }, { kind: "requeued", asked })
     .write(run, at("approved"), { kind: "approved", asked })
     .write(run, at("late"), { kind: "late_report_refused", fence: 1, reported: "success" });
-  return { run, batch: scribe.journal.take(epoch) };
+  return { run, batch: fixture.journal.take(epoch) };
 }
 
 const WORDS = [
