@@ -4,7 +4,7 @@ import { waitsOf } from "../src/decide/explain/explain.ts";
 import { forecast } from "../src/domain/estimate.ts";
 import { frame, liveModel } from "../src/views/status/live.ts";
 import { displayWidth } from "../src/views/text/text.ts";
-import { releaseDispatcher, releaseStory } from "../test/rig/release.ts";
+import { releaseDispatcher, releaseFixture } from "../test/rig/release.ts";
 
 const COLUMNS = 84;
 const CELL = { width: 8.4, height: 19 };
@@ -17,15 +17,15 @@ const SAID: Readonly<Record<string, string>> = {
 };
 
 export function livePicture(): string {
-  const story = releaseStory();
-  const left = forecast(story.run, 4, story.now);
+  const fixture = releaseFixture();
+  const left = forecast(fixture.run, 4, fixture.now);
   const model = liveModel({
-    run: story.run,
-    now: story.now,
-    since: story.run.manifest.submittedAt,
-    waitOf: waitsOf(releaseDispatcher(story), story.run, story.now),
+    run: fixture.run,
+    now: fixture.now,
+    since: fixture.run.manifest.submittedAt,
+    waitOf: waitsOf(releaseDispatcher(fixture), fixture.run, fixture.now),
     lastLineOf: ({ spec }) => SAID[spec.id],
-    recent: story.events,
+    recent: fixture.events,
     ...(left !== undefined && { forecast: left }),
   });
   return terminalSvg(frame(model, { columns: COLUMNS, rows: 30 }, { color: true, unicode: true, timeZone: "UTC" }));

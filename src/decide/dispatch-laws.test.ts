@@ -52,16 +52,16 @@ const plan = fc.record({
   tenant: fc.option(fc.constantFrom("a", "b"), { nil: undefined }),
   specs: fc.array(spec, { minLength: 1, maxLength: 10, size: "max" }),
 });
-const story = fc.record({
+const scenario = fc.record({
   nodes: fc.array(node, { minLength: 1, maxLength: 3 }),
   priorities: fc.constantFrom("shares", "strict"),
   patience: fc.record({ dispatches: fc.integer({ min: 1, max: 6 }), wait: fc.nat(2_000) }),
   plans: fc.array(plan, { minLength: 1, maxLength: 3, size: "max" }),
   steps: fc.array(step, { maxLength: 40, size: "max" }),
 });
-type Story = typeof story extends fc.Arbitrary<infer T> ? T : never;
+type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 
-/** Plays a story. `look` is asked before every choice and told what was chosen. */
+/** Plays a scenario. `look` is asked before every choice and told what was chosen. */
 class Play {
   readonly floor: Floor;
   /** What was given out, as `task@worker`, in order. */
@@ -70,7 +70,7 @@ class Play {
   readonly uses: { readonly run: Run; readonly at: number; readonly amount: number }[] = [];
   readonly #look: (play: Play, choose: () => Task | undefined) => void;
 
-  constructor({ nodes, priorities, patience, plans }: Story, look: Play["look"] = (_, choose) => void choose()) {
+  constructor({ nodes, priorities, patience, plans }: Scenario, look: Play["look"] = (_, choose) => void choose()) {
     this.#look = look;
     const [first, ...others] = nodes.map(({ workers, ...rest }, at) => ({
       name: `n${at}`,
@@ -107,7 +107,7 @@ class Play {
     for (let chosen = this.#next(); chosen !== undefined; chosen = this.#next());
   }
 
-  take({ kind, pick }: Story["steps"][number]): void {
+  take({ kind, pick }: Scenario["steps"][number]): void {
     const { floor } = this;
     const held = floor.held();
     const chosen = held[pick % Math.max(1, held.length)];
@@ -157,7 +157,7 @@ class Play {
   }
 }
 
-type Loose = Story["plans"][number]["specs"][number];
+type Loose = Scenario["plans"][number]["specs"][number];
 
 function specOf({ needs, estimate, provider, resources, ...rest }: Loose, plan_: number, at: number): TaskSpec {
   return task(`p${plan_}t${at}`, {
@@ -169,7 +169,7 @@ function specOf({ needs, estimate, provider, resources, ...rest }: Loose, plan_:
   });
 }
 
-function playOut(told: Story, look?: Play["look"]): Play {
+function playOut(told: Scenario, look?: Play["look"]): Play {
   const play = new Play(told, look);
   play.round();
   for (const each of told.steps) {
@@ -185,7 +185,7 @@ const tasksOf = ({ floor }: Play): readonly { readonly run: Run; readonly task: 
 test("no more is out than there is: of workers, of what nodes have, of what plans declare, and of rates in any span of time", async () => {
   await always(
     200,
-    fc.property(story, (told) => {
+    fc.property(scenario, (told) => {
       const play = playOut(told, ({ floor }, choose) => {
         choose();
         for (const { free, capacity } of floor.dispatcher.pots()) {
@@ -229,7 +229,7 @@ test("two tasks that touch the same files are never out at the same time, and no
   const meet = (a: readonly string[], b: readonly string[]): boolean => a.some((x) => b.some((y) => overlaps(x, y)));
   await always(
     200,
-    fc.property(story, (told) => {
+    fc.property(scenario, (told) => {
       playOut(told, ({ floor }, choose) => {
         const chosen = choose();
         const held = floor.held();
@@ -252,7 +252,7 @@ test("two tasks that touch the same files are never out at the same time, and no
 test("every waiting task has one reason; what is said to be about to start may start, and nothing else is given out", async () => {
   await always(
     250,
-    fc.property(story, (told) => {
+    fc.property(scenario, (told) => {
       playOut(told, (play, choose) => {
         const { dispatcher, now } = play.floor;
         /** Which tasks are about to start, and on which workers that may be. */
@@ -282,7 +282,7 @@ test("every waiting task has one reason; what is said to be about to start may s
 test("the same things happening give the same choices", async () => {
   await always(
     150,
-    fc.property(story, (told) => {
+    fc.property(scenario, (told) => {
       expect(playOut(told).given).toEqual(playOut(told).given);
     }),
   );

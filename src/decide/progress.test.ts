@@ -129,7 +129,7 @@ describe("in the end", () => {
     reads: fc.subarray(["src/", "src/b", "doc"], { maxLength: 1 }),
     estimate: fc.option(fc.integer({ min: 1, max: 3_000 }), { nil: undefined }),
   });
-  const story = fc.record({
+  const scenario = fc.record({
     workers: fc.integer({ min: 1, max: 4 }),
     priorities: fc.constantFrom("shares" as const, "strict" as const),
     dispatches: fc.integer({ min: 1, max: 4 }),
@@ -142,7 +142,7 @@ describe("in the end", () => {
   test("everything is done, under any pressure, with any patience, in whatever order tasks come back", async () => {
     await always(
       300,
-      fc.property(story, ({ workers, priorities, dispatches, wait, mode, plans, ends }) => {
+      fc.property(scenario, ({ workers, priorities, dispatches, wait, mode, plans, ends }) => {
         const patience = { dispatches, wait: millis(wait) };
         const floor = new Floor({ workers, priorities, patience, capacity: { cpu: 4 } });
         floor.dispatcher.pressure = { mode, queued: 9, depth: 10 };

@@ -22,7 +22,7 @@ const claim: TaskNews = {
 };
 
 /** Folds news about tasks in, one event at a time. */
-class Story {
+class RunFixture {
   readonly world = new World();
   readonly run: Run;
   readonly changes: Change[] = [];
@@ -72,16 +72,16 @@ describe("ends", () => {
 
   test.each(ends)("a task that has %s never becomes anything else", (_, news) => {
     for (const other of others) {
-      expect(() => new Story([task("a")]).tell(0, claim, news).tell(0, other), other.kind).toThrow(/a /);
+      expect(() => new RunFixture([task("a")]).tell(0, claim, news).tell(0, other), other.kind).toThrow(/a /);
     }
   });
 
   test.each(ends)("a report that is refused after it %s is only counted", (_, news) => {
-    const story = new Story([task("a")]).tell(0, claim, news);
-    const { status, version } = story.task(0);
-    story.tell(0, { kind: "late_report_refused", fence: 1, reported: "success" });
-    expect(story.task(0)).toMatchObject({ status, version: version + 1 });
-    expect(story.changes).toEqual([]);
+    const fixture = new RunFixture([task("a")]).tell(0, claim, news);
+    const { status, version } = fixture.task(0);
+    fixture.tell(0, { kind: "late_report_refused", fence: 1, reported: "success" });
+    expect(fixture.task(0)).toMatchObject({ status, version: version + 1 });
+    expect(fixture.changes).toEqual([]);
   });
 });
 
@@ -94,24 +94,24 @@ describe("what cannot have happened is refused", () => {
     ["a stop of a task that no worker holds", [{ kind: "stopping", reason: { kind: "shutdown" } }]],
     ["a requeue of what is not parked", [{ kind: "requeued", asked }]],
   ])("%s", (_, news) => {
-    expect(() => new Story([task("a")]).tell(0, ...news)).toThrow();
+    expect(() => new RunFixture([task("a")]).tell(0, ...news)).toThrow();
   });
 
   test("a claim of what still waits", () => {
-    expect(() => new Story([task("a"), task("b", { needs: ["a"] })]).tell(1, claim)).toThrow(
+    expect(() => new RunFixture([task("a"), task("b", { needs: ["a"] })]).tell(1, claim)).toThrow(
       "b is claimed from blocked",
     );
   });
 
   test("an event out of order, in the ledger or of its task", () => {
-    const { world, run } = new Story([task("a")]);
+    const { world, run } = new RunFixture([task("a")]);
     const event = { ...claim, at: NOW, run: run.no, task: no(0), attempt: 1 };
     expect(() => reduce(world, { ...event, seq: 3, version: 1 }, [])).toThrow("event 3 follows 1");
     expect(() => reduce(world, { ...event, seq: 2, version: 2 }, [])).toThrow("a: event 2 follows 0");
   });
 
   test("a claim that is not the next one: a fence only grows by one", () => {
-    const { world, run } = new Story([task("a")]);
+    const { world, run } = new RunFixture([task("a")]);
     const event = { ...claim, at: NOW, run: run.no, task: no(0), seq: 2, version: 1 };
     expect(() => reduce(world, { ...event, attempt: 2 }, [])).toThrow("attempt 2 follows 0");
   });
@@ -129,34 +129,34 @@ describe("what cannot have happened is refused", () => {
 
 describe("counting", () => {
   test("a try that costs is a failure, a try that does not is none", () => {
-    const story = new Story([task("a")]).tell(0, claim, {
+    const fixture = new RunFixture([task("a")]).tell(0, claim, {
       kind: "retried",
       outcome: exit(1),
       notBefore: NOW,
       costs: true,
     });
-    story.tell(0, claim, { kind: "retried", outcome: exit(1), notBefore: NOW, costs: false });
-    expect(story.task(0)).toMatchObject({ attempt: 2, failures: 1 });
+    fixture.tell(0, claim, { kind: "retried", outcome: exit(1), notBefore: NOW, costs: false });
+    expect(fixture.task(0)).toMatchObject({ attempt: 2, failures: 1 });
   });
 
   test("leases lost are counted in a row: a try that came to its end begins a new row", () => {
     const lost: TaskNews = { kind: "expired", worker: workerId("w1"), notBefore: NOW };
-    const story = new Story([task("a")]).tell(0, claim, lost, claim, lost);
-    expect(story.task(0)).toMatchObject({ expiries: 2, failures: 0, lostBy: "w1" });
-    story.tell(0, claim, { kind: "released", why: "restart" });
-    expect(story.task(0).expiries).toBe(2);
-    story.tell(0, claim, { kind: "retried", outcome: exit(1), notBefore: NOW, costs: true });
-    expect(story.task(0).expiries).toBe(0);
+    const fixture = new RunFixture([task("a")]).tell(0, claim, lost, claim, lost);
+    expect(fixture.task(0)).toMatchObject({ expiries: 2, failures: 0, lostBy: "w1" });
+    fixture.tell(0, claim, { kind: "released", why: "restart" });
+    expect(fixture.task(0).expiries).toBe(2);
+    fixture.tell(0, claim, { kind: "retried", outcome: exit(1), notBefore: NOW, costs: true });
+    expect(fixture.task(0).expiries).toBe(0);
   });
 
   test("work put back by a person has a fresh row, a fresh wait clock, and its budget as it was", () => {
-    const story = new Story([task("a")]).tell(
+    const fixture = new RunFixture([task("a")]).tell(
       0,
       claim,
       { kind: "parked", reason: "poison" },
       { kind: "requeued", asked },
     );
-    expect(story.task(0)).toMatchObject({
+    expect(fixture.task(0)).toMatchObject({
       attempt: 1,
       failures: 0,
       expiries: 0,
@@ -165,9 +165,9 @@ describe("counting", () => {
   });
 
   test("a renewal moves the deadline and nothing else", () => {
-    const story = new Story([task("a")]).tell(0, claim);
-    const { version } = story.task(0);
-    const seq = story.world.seq;
+    const fixture = new RunFixture([task("a")]).tell(0, claim);
+    const { version } = fixture.task(0);
+    const seq = fixture.world.seq;
     const event = {
       kind: "lease_renewed",
       deadline: later(NOW, seconds(60)),
@@ -178,47 +178,47 @@ describe("counting", () => {
       version,
       attempt: 1,
     } as const;
-    reduce(story.world, event, []);
-    expect(story.task(0)).toMatchObject({
+    reduce(fixture.world, event, []);
+    expect(fixture.task(0)).toMatchObject({
       version,
       status: { state: "claimed", lease: { deadline: later(NOW, seconds(60)), fence: 1 } },
     });
-    expect(story.world.seq).toBe(seq);
+    expect(fixture.world.seq).toBe(seq);
   });
 });
 
 describe("waiting", () => {
   test("a task is ready when the last of what it waits for is there", () => {
-    const story = new Story([task("a"), task("b"), task("c", { needs: ["a"], after: ["b"], gate: "sure?" })]);
-    expect(story.task(2).unmet).toBe(3);
-    story.tell(0, claim, { kind: "succeeded", outcome: success });
-    story.tell(2, { kind: "approved", asked });
-    expect(statesOf(story.run)).toMatchObject({ c: "blocked" });
-    story.tell(1, claim, { kind: "failed", outcome: exit(1), reason: "abandoned" });
-    expect(story.changes.map(({ task: each, to }) => [each.spec.id, to.state])).toEqual([
+    const fixture = new RunFixture([task("a"), task("b"), task("c", { needs: ["a"], after: ["b"], gate: "sure?" })]);
+    expect(fixture.task(2).unmet).toBe(3);
+    fixture.tell(0, claim, { kind: "succeeded", outcome: success });
+    fixture.tell(2, { kind: "approved", asked });
+    expect(statesOf(fixture.run)).toMatchObject({ c: "blocked" });
+    fixture.tell(1, claim, { kind: "failed", outcome: exit(1), reason: "abandoned" });
+    expect(fixture.changes.map(({ task: each, to }) => [each.spec.id, to.state])).toEqual([
       ["b", "failed"],
       ["c", "ready"],
     ]);
   });
 
   test("a need that was not met keeps it blocked, unless it goes on regardless", () => {
-    const story = new Story([
+    const fixture = new RunFixture([
       task("a"),
       task("b", { needs: ["a"] }),
       task("c", { needs: ["a"], onFailure: "continue" }),
     ]);
-    story.tell(0, claim, { kind: "failed", outcome: exit(1), reason: "abandoned" });
-    expect(statesOf(story.run)).toEqual({ a: "failed", b: "blocked", c: "ready" });
+    fixture.tell(0, claim, { kind: "failed", outcome: exit(1), reason: "abandoned" });
+    expect(statesOf(fixture.run)).toEqual({ a: "failed", b: "blocked", c: "ready" });
   });
 
   test("an approval counts once, and only where there is a gate", () => {
-    const story = new Story([task("a", { gate: "sure?" }), task("b")]);
-    story.tell(0, { kind: "approved", asked }, { kind: "approved", asked }).tell(1, { kind: "approved", asked });
-    expect(story.run.tasks.map(({ unmet }) => unmet)).toEqual([0, 0]);
+    const fixture = new RunFixture([task("a", { gate: "sure?" }), task("b")]);
+    fixture.tell(0, { kind: "approved", asked }, { kind: "approved", asked }).tell(1, { kind: "approved", asked });
+    expect(fixture.run.tasks.map(({ unmet }) => unmet)).toEqual([0, 0]);
   });
 
   test("what an earlier run has done is done from the beginning", () => {
-    const { run, changes } = new Story([task("a"), task("b", { needs: ["a"] }), task("c", { needs: ["b"] })], {
+    const { run, changes } = new RunFixture([task("a"), task("b", { needs: ["a"] }), task("c", { needs: ["b"] })], {
       carried: [no(0), no(1)],
     });
     expect(statesOf(run)).toEqual({ a: "succeeded", b: "succeeded", c: "ready" });
@@ -227,7 +227,7 @@ describe("waiting", () => {
 
   test("a stop that is under way is not forgotten when the attempt starts after all", () => {
     const reason = { kind: "cancelled", asked } as const;
-    const story = new Story([task("a")]).tell(0, claim, { kind: "stopping", reason }, { kind: "started" });
-    expect(story.task(0).status).toMatchObject({ state: "running", stopping: reason });
+    const fixture = new RunFixture([task("a")]).tell(0, claim, { kind: "stopping", reason }, { kind: "started" });
+    expect(fixture.task(0).status).toMatchObject({ state: "running", stopping: reason });
   });
 });

@@ -1,6 +1,6 @@
 /** Names, messages and logs with hostile text: no view lets it act on a terminal, a picture or a page. */
 import { describe, expect, test } from "vitest";
-import { Story } from "../../test/rig/story.ts";
+import { RunFixture } from "../../test/rig/run-fixture.ts";
 import { Dispatcher } from "../decide/dispatcher.ts";
 import { blockers, explain, waitsOf } from "../decide/explain/explain.ts";
 import type { Event } from "../domain/event.ts";
@@ -33,10 +33,10 @@ const TERMINAL = `${controls(0, 0x20)}${controls(0x7f, 0xa0)}\u001b]52;c;eA==\u0
 const MARKUP = `"'><script>alert(1)</script><img src=x onerror=alert(1)>]]><!--&amp;`;
 
 /** A run in which everything with a name is named `evil`. */
-function storyOf(evil: string): Story {
+function fixtureOf(evil: string): RunFixture {
   const id = (name: string): string => `${name}${evil}`;
   const asked = { by: evil, why: evil };
-  return new Story(
+  return new RunFixture(
     {
       [id("held")]: { title: evil, writes: ["dist/"], resources: { [evil]: 1 } },
       [id("hazard")]: { title: evil, reads: [`dist/${evil}`] },
@@ -80,8 +80,8 @@ function storyOf(evil: string): Story {
 
 /** Everything about it that is ever written to a terminal. */
 function everyText(evil: string, columns: number, theme: Theme): string[] {
-  const story = storyOf(evil);
-  const { run, now, events } = story;
+  const fixture = fixtureOf(evil);
+  const { run, now, events } = fixture;
   const dispatcher = new Dispatcher({ workers: [workerId(evil)], capacity: {}, capabilities: [] });
   dispatcher.admit(run);
   const waitOf = waitsOf(dispatcher, run, now, {});
@@ -147,7 +147,7 @@ function daemonTexts(evil: string, columns: number, theme: Theme): string[] {
 }
 /** Lines that are not cut, since a pipe has no width. */
 function everyLine(evil: string, theme: Theme): string[] {
-  const { events, run } = storyOf(evil);
+  const { events, run } = fixtureOf(evil);
   const grant = {
     ...{ run: evil, task: evil, attempt: 1, fence: 1, deadline: evil, title: evil, priority: evil as "high" },
     ...{ directory: evil, env: { [evil]: evil }, reads: [evil], writes: [evil] },
@@ -199,7 +199,7 @@ describe("in a picture and in a page", () => {
   const TAGS = /<\/?([a-z!]+)/gi;
   const tagsOf = (text: string): ReadonlySet<string> => new Set([...text.matchAll(TAGS)].map(([, tag = ""]) => tag));
   const drawn = (evil: string, draw: typeof timelineSvg): string => {
-    const { run, events, now } = storyOf(evil);
+    const { run, events, now } = fixtureOf(evil);
     return draw(timelineOf(run, events, now));
   };
 

@@ -3,11 +3,11 @@ import { Dispatcher } from "../../src/decide/dispatcher.ts";
 import { workerId } from "../../src/domain/ids.ts";
 import { RETRY_DEFAULT } from "../../src/domain/spec.ts";
 import { seconds } from "../../src/domain/time.ts";
-import { Story } from "./story.ts";
+import { RunFixture } from "./run-fixture.ts";
 
 /** After 26 seconds: one task done, one failed, four running. */
-export function releaseStory(): Story {
-  return new Story(
+export function releaseFixture(): RunFixture {
+  return new RunFixture(
     {
       fetch: { estimate: seconds(12) },
       broken: {},
@@ -46,8 +46,8 @@ export function releaseStory(): Story {
     .pass(4);
 }
 
-/** Four workers on a machine of eight cores, with the story's run as it is now. */
-export function releaseDispatcher({ run }: Story): Dispatcher {
+/** Four workers on a machine of eight cores, with the run of the fixture as it is now. */
+export function releaseDispatcher({ run }: RunFixture): Dispatcher {
   const workers = [1, 2, 3, 4].map((at) => workerId(`local/${at}`));
   const dispatcher = new Dispatcher({ workers, capacity: { cpu: 8_000, gpu: 1 }, capabilities: [] });
   dispatcher.admit(run);

@@ -135,13 +135,13 @@ describe("a task that was passed over for too long", () => {
 
 test("a reserved task starts no later than if nothing had been let past it", async () => {
   const small = fc.record({ cpu: fc.integer({ min: 1, max: 3 }), seconds: fc.integer({ min: 1, max: 30 }) });
-  const story = fc.record({
+  const scenario = fc.record({
     big: fc.integer({ min: 3, max: 4 }),
     small: fc.array(small, { minLength: 8, maxLength: 30, size: "max" }),
   });
   await always(
     300,
-    fc.property(story, (told) => {
+    fc.property(scenario, (told) => {
       const floor = new Floor({ workers: 6, capacity: { cpu: 4 }, patience: HASTE });
       const run = floor.submit([
         task("big", { resources: { cpu: told.big }, estimate: seconds(1_000) }),

@@ -1,7 +1,7 @@
 /** Each law of a history, broken once: the checker must say so. */
 import { describe, expect, test } from "vitest";
 import { task } from "../../../test/rig/builders.ts";
-import { type SpecSketch, Story } from "../../../test/rig/story.ts";
+import { RunFixture, type SpecSketch } from "../../../test/rig/run-fixture.ts";
 import type { Event } from "../../domain/event.ts";
 import { runId, taskId, workerId } from "../../domain/ids.ts";
 import { type Outcome, takenFrom } from "../../domain/outcome.ts";
@@ -11,20 +11,21 @@ import { openMemoryStore } from "../../store/memory/store.ts";
 import { HistoryChecker, type HistoryFacts } from "./checker.ts";
 import { brokenLaws } from "./offline.ts";
 
-/** What the checker says about the story after its events were changed. */
+/** What the checker says about the run after its events were changed. */
 function broken(
-  story: Story,
+  fixture: RunFixture,
   change: (events: Event[]) => Event[] = (events) => events,
   facts: Partial<HistoryFacts> = {},
 ) {
-  const { manifest, tasks } = story.run;
+  const { manifest, tasks } = fixture.run;
   const specs = tasks.map(({ spec }) => spec);
   const checker = new HistoryChecker({ planOf: () => ({ manifest, specs }), ...facts });
-  for (const event of change([...story.events])) checker.add(event);
+  for (const event of change([...fixture.events])) checker.add(event);
   return checker.broken;
 }
 
-const plan = (tasks: Record<string, SpecSketch>, manifest: Partial<RunManifest> = {}) => new Story(tasks, manifest);
+const plan = (tasks: Record<string, SpecSketch>, manifest: Partial<RunManifest> = {}) =>
+  new RunFixture(tasks, manifest);
 /** Repeats the last event of this kind, where its numbers fit. */
 const again = (kind: Event["kind"]) => (events: Event[]) => {
   const last = events.at(-1) as Event;
@@ -35,73 +36,73 @@ const again = (kind: Event["kind"]) => (events: Event[]) => {
 
 describe("a history in which nothing is wrong", () => {
   test("breaks no law", () => {
-    const story = plan({ a: {}, b: { needs: ["a"], retry: { ...task("x").retry, attempts: 2 } } });
-    story.start("a").pass(1).succeed("a").start("b").pass(1).retry("b", 5).pass(5).start("b").succeed("b");
-    expect(broken(story.ofRun({ kind: "run_finished", outcome: "succeeded" }))).toEqual([]);
+    const fixture = plan({ a: {}, b: { needs: ["a"], retry: { ...task("x").retry, attempts: 2 } } });
+    fixture.start("a").pass(1).succeed("a").start("b").pass(1).retry("b", 5).pass(5).start("b").succeed("b");
+    expect(broken(fixture.ofRun({ kind: "run_finished", outcome: "succeeded" }))).toEqual([]);
   });
 });
 
 describe("a checker notices", () => {
   test("that an event is missing", () => {
-    const story = plan({ a: {} }).start("a").succeed("a");
-    const laws = broken(story, (events) => events.filter(({ kind }) => kind !== "started"));
+    const fixture = plan({ a: {} }).start("a").succeed("a");
+    const laws = broken(fixture, (events) => events.filter(({ kind }) => kind !== "started"));
     expect(laws[0]).toContain("follows 2");
     expect(laws[1]).toContain("version 3 follows 1");
   });
 
   test("that a fence is used twice", () => {
-    const story = plan({ a: {} }).start("a");
-    const laws = broken(story, again("claimed"));
+    const fixture = plan({ a: {} }).start("a");
+    const laws = broken(fixture, again("claimed"));
     expect(laws).toEqual(expect.arrayContaining([expect.stringContaining("claim 1 follows claim 1")]));
     expect(laws).toEqual(expect.arrayContaining([expect.stringContaining("local/1 has it already")]));
   });
 
   test("that a task ends a second time", () => {
-    const story = plan({ a: {} }).start("a").succeed("a");
-    expect(broken(story, again("succeeded"))[0]).toContain("it had succeeded");
+    const fixture = plan({ a: {} }).start("a").succeed("a");
+    expect(broken(fixture, again("succeeded"))[0]).toContain("it had succeeded");
   });
 
   test("that a report is taken under an old claim", () => {
-    const story = plan({ a: {} }).start("a").retry("a", 0).start("a").succeed("a");
+    const fixture = plan({ a: {} }).start("a").retry("a", 0).start("a").succeed("a");
     const old = (events: Event[]) =>
       events.map((event) => (event.kind === "succeeded" ? { ...event, attempt: 1 } : event));
-    expect(broken(story, old)).toEqual(
+    expect(broken(fixture, old)).toEqual(
       expect.arrayContaining([expect.stringContaining("claim 1 is not the current one")]),
     );
   });
 
   test("that a task goes before what it needs", () => {
-    const story = plan({ a: {}, b: { needs: ["a"] } })
+    const fixture = plan({ a: {}, b: { needs: ["a"] } })
       .start("a")
       .succeed("a")
       .start("b");
     const early = (events: Event[]) => renumbered(events.filter((event) => !("task" in event && event.task === 0)));
-    expect(broken(story, early)[0]).toContain("it needs a, which is waiting");
+    expect(broken(fixture, early)[0]).toContain("it needs a, which is waiting");
   });
 
   test("that more is given out than there is", () => {
-    const story = plan({ a: { resources: { gpu: 1 } }, b: { resources: { gpu: 1 } } });
-    story.start("a", "local/1").start("b", "local/2");
-    expect(broken(story, undefined, { capacity: { gpu: 1 } })[0]).toContain("2 of 1 gpu of this machine");
-    expect(broken(story, undefined, { capacity: { gpu: 2 } })).toEqual([]);
+    const fixture = plan({ a: { resources: { gpu: 1 } }, b: { resources: { gpu: 1 } } });
+    fixture.start("a", "local/1").start("b", "local/2");
+    expect(broken(fixture, undefined, { capacity: { gpu: 1 } })[0]).toContain("2 of 1 gpu of this machine");
+    expect(broken(fixture, undefined, { capacity: { gpu: 2 } })).toEqual([]);
   });
 
   test("that a plan's own capacity and rate are exceeded", () => {
     const rates = { tokens: { amount: 5, per: seconds(10) } };
-    const story = plan(
+    const fixture = plan(
       { a: { resources: { claude: 1, tokens: 5 } }, b: { resources: { claude: 1, tokens: 5 } } },
       { resources: { claude: 1 }, rates },
     );
-    story.start("a", "local/1").start("b", "local/2");
-    expect(broken(story)[0]).toContain("2 of 1 claude of run 1");
-    expect(broken(story)[1]).toContain("faster than 5 in 10000 ms");
+    fixture.start("a", "local/1").start("b", "local/2");
+    expect(broken(fixture)[0]).toContain("2 of 1 claude of run 1");
+    expect(broken(fixture)[1]).toContain("faster than 5 in 10000 ms");
   });
 
   test("that two tasks touch the same files at once", () => {
-    const story = plan({ a: { writes: ["src/"] }, b: { reads: ["src/x"] } })
+    const fixture = plan({ a: { writes: ["src/"] }, b: { reads: ["src/x"] } })
       .start("a", "local/1")
       .start("b", "local/2");
-    expect(broken(story)[0]).toContain("touch the same files");
+    expect(broken(fixture)[0]).toContain("touch the same files");
   });
 
   test("that a worker has two tasks", () => {
@@ -109,10 +110,10 @@ describe("a checker notices", () => {
   });
 
   test("that back-off is not kept, and tries not counted", () => {
-    const story = plan({ a: {} }).start("a");
-    story.retry("a", 5).start("a");
-    expect(broken(story)[0]).toContain("goes over its 1 tries");
-    expect(broken(story)[1]).toContain("it backs off for another 5000 ms");
+    const fixture = plan({ a: {} }).start("a");
+    fixture.retry("a", 5).start("a");
+    expect(broken(fixture)[0]).toContain("goes over its 1 tries");
+    expect(broken(fixture)[1]).toContain("it backs off for another 5000 ms");
     const early = plan({ a: { retry: { ...task("x").retry, attempts: 3 } } })
       .start("a")
       .fail("a");
@@ -121,12 +122,17 @@ describe("a checker notices", () => {
 
   test("that a task backs off for longer than it may, unless the session that was timed out may still be at work", () => {
     const retry = { ...task("x").retry, attempts: 3, max: seconds(2) };
-    const retried = (pool: string, notBefore: number, outcome: Outcome): Story => {
-      const story = plan({ a: { retry, ...(pool !== "local" && { pool }) } }).start(
+    const retried = (pool: string, notBefore: number, outcome: Outcome): RunFixture => {
+      const fixture = plan({ a: { retry, ...(pool !== "local" && { pool }) } }).start(
         "a",
         pool === "local" ? "local/1" : "s1",
       );
-      return story.of("a", { kind: "retried", outcome, notBefore: (story.now + notBefore) as Instant, costs: true });
+      return fixture.of("a", {
+        kind: "retried",
+        outcome,
+        notBefore: (fixture.now + notBefore) as Instant,
+        costs: true,
+      });
     };
     const law = expect.stringContaining("it backs off for longer than it may");
     const late = { kind: "timeout", limit: "hard", durationMs: millis(5) } as const;
@@ -163,9 +169,9 @@ describe("a checker notices", () => {
   });
 
   test("that a task is kept for one and given to another", () => {
-    const story = plan({ a: {} });
-    story.of("a", { kind: "offered", session: workerId("s1"), until: (story.now + 1_000) as typeof story.now });
-    expect(broken(story.claim("a", "local/1"))[0]).toContain("it is kept for s1, and goes to local/1");
+    const fixture = plan({ a: {} });
+    fixture.of("a", { kind: "offered", session: workerId("s1"), until: (fixture.now + 1_000) as typeof fixture.now });
+    expect(broken(fixture.claim("a", "local/1"))[0]).toContain("it is kept for s1, and goes to local/1");
   });
 
   test("that a task is said to wait which does not", () => {
@@ -178,8 +184,8 @@ describe("a checker notices", () => {
   });
 
   test("that a run ends before its tasks have", () => {
-    const story = plan({ a: {} }).ofRun({ kind: "run_finished", outcome: "succeeded" });
-    expect(broken(story)[0]).toContain("1 tasks have not ended");
+    const fixture = plan({ a: {} }).ofRun({ kind: "run_finished", outcome: "succeeded" });
+    expect(broken(fixture)[0]).toContain("1 tasks have not ended");
   });
 
   test("that a key is done twice, or at all where its result is taken", () => {
@@ -197,9 +203,9 @@ describe("a checker notices", () => {
   });
 
   test("that a lease is renewed or used after it ran out, where renewals are known", () => {
-    const story = plan({ a: { pool: "agents" } });
-    story.claim("a", "s1").pass(31).succeed("a");
-    const laws = broken(story, undefined, { seesRenewals: true });
+    const fixture = plan({ a: { pool: "agents" } });
+    fixture.claim("a", "s1").pass(31).succeed("a");
+    const laws = broken(fixture, undefined, { seesRenewals: true });
     expect(laws).toEqual(
       expect.arrayContaining([expect.stringContaining("it succeeded 1000 ms after the lease had run out")]),
     );

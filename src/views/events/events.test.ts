@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NOON, Story } from "../../../test/rig/story.ts";
+import { NOON, RunFixture } from "../../../test/rig/run-fixture.ts";
 import { type Event, NO_RUN } from "../../domain/event.ts";
 import { workerId } from "../../domain/ids.ts";
 import { millis, seconds } from "../../domain/time.ts";
@@ -9,10 +9,10 @@ import { eventJson, eventLine } from "./events.ts";
 const PLAIN: Theme = { color: false, unicode: true, timeZone: "UTC" };
 
 /** A run in which every kind of event happens. */
-function everything(): Story {
+function everything(): RunFixture {
   const process = { pid: 99, startTime: "1", bootId: "b" };
   const asked = { by: "ada", why: "enough" };
-  return new Story({ a: {}, b: { needs: ["a"] }, gated: { gate: "Go?" }, poor: {}, lost: {} })
+  return new RunFixture({ a: {}, b: { needs: ["a"] }, gated: { gate: "Go?" }, poor: {}, lost: {} })
     .claim("a")
     .of("a", { kind: "started", process })
     .of("a", { kind: "lease_renewed", deadline: NOON })
@@ -139,8 +139,10 @@ test("nothing of a token is ever shown", () => {
 });
 
 test("what follows from a call says who called", () => {
-  const story = new Story({ a: {} }).start("a", "s1").of("a", { kind: "noted", note: "half", by: "ci (a1b2c3)" });
-  const { events, run } = story;
+  const fixture = new RunFixture({ a: {} })
+    .start("a", "s1")
+    .of("a", { kind: "noted", note: "half", by: "ci (a1b2c3)" });
+  const { events, run } = fixture;
   const place = { seq: 9, at: NOON, run: NO_RUN };
   const joined = {
     kind: "session_joined",

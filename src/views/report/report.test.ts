@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { logOf, releaseDispatcher } from "../../../test/rig/release.ts";
-import { Story } from "../../../test/rig/story.ts";
+import { RunFixture } from "../../../test/rig/run-fixture.ts";
 import { blockers } from "../../decide/explain/explain.ts";
 import { taskNo } from "../../domain/graph.ts";
 import { later, millis, seconds } from "../../domain/time.ts";
@@ -11,7 +11,7 @@ import { reportText } from "./report-text.ts";
 
 const PLAIN: Theme = { color: false, unicode: true, timeZone: "UTC" };
 const tailOf = (): readonly string[] => ["not ok 41 - renders header", "  expected: \u001b[31m<h1>\u001b[0m"];
-const inputFor = ({ run, now, events }: Story, more: Partial<ReportInput> = {}): ReportInput => ({
+const inputFor = ({ run, now, events }: RunFixture, more: Partial<ReportInput> = {}): ReportInput => ({
   run,
   now,
   course: Course.of(run, events, more.since),
@@ -20,12 +20,12 @@ const inputFor = ({ run, now, events }: Story, more: Partial<ReportInput> = {}):
   blockers: [],
   ...more,
 });
-const report = (story: Story, more?: Partial<ReportInput>): string =>
-  `\n${reportText(reportOf(inputFor(story, more)), { columns: 80 }, PLAIN).join("\n")}\n`;
+const report = (fixture: RunFixture, more?: Partial<ReportInput>): string =>
+  `\n${reportText(reportOf(inputFor(fixture, more)), { columns: 80 }, PLAIN).join("\n")}\n`;
 
 /** a, then b and c side by side, then d. */
-function diamond(): Story {
-  return new Story({ a: {}, b: { needs: ["a"] }, c: { needs: ["a"] }, d: { needs: ["b", "c"] } })
+function diamond(): RunFixture {
+  return new RunFixture({ a: {}, b: { needs: ["a"] }, c: { needs: ["a"] }, d: { needs: ["b", "c"] } })
     .start("a")
     .pass(3)
     .succeed("a")
@@ -39,16 +39,16 @@ function diamond(): Story {
 
 describe("the report", () => {
   test("of a failure: with the title, and what the worker said in one line", () => {
-    const story = new Story({ a: { title: "Build the site" } }).start("a").pass(2);
+    const fixture = new RunFixture({ a: { title: "Build the site" } }).start("a").pass(2);
     const outcome = { kind: "exit", code: 2, message: "broken:\n  two things\n", durationMs: seconds(2) } as const;
-    story.of("a", { kind: "failed", outcome, reason: "abandoned" });
-    const lines = report(story.ofRun({ kind: "run_finished", outcome: "failed" })).split("\n");
+    fixture.of("a", { kind: "failed", outcome, reason: "abandoned" });
+    const lines = report(fixture.ofRun({ kind: "run_finished", outcome: "failed" })).split("\n");
     expect(lines.slice(1, 3)).toEqual(["✖ a  exit code 2: broken: two things after 2s", "  Build the site"]);
   });
 
   test("of a success: how long, how much faster than one after the other, and what that hung on", () => {
-    const story = diamond().start("d").pass(2).succeed("d").ofRun({ kind: "run_finished", outcome: "succeeded" });
-    expect(report(story)).toMatchInlineSnapshot(`
+    const fixture = diamond().start("d").pass(2).succeed("d").ofRun({ kind: "run_finished", outcome: "succeeded" });
+    expect(report(fixture)).toMatchInlineSnapshot(`
       "
       ✔ release succeeded in 11s
         tasks          4 done
@@ -57,7 +57,7 @@ describe("the report", () => {
         critical path  a → c → d (100% of the time)
       "
     `);
-    expect(summaryJson(inputFor(story))).toMatchInlineSnapshot(`
+    expect(summaryJson(inputFor(fixture))).toMatchInlineSnapshot(`
       {
         "attempts": 4,
         "duration_ms": 10500,
@@ -76,32 +76,32 @@ describe("the report", () => {
   });
 
   test("of a run that a daemon has: what to do, but not to go on with it by oneself", () => {
-    const story = new Story({ publish: { gate: "Ship it?" } }).ofRun({
+    const fixture = new RunFixture({ publish: { gate: "Ship it?" } }).ofRun({
       kind: "run_stalled",
       remaining: 1,
       outcome: "waiting",
     });
-    const stuck = blockers(releaseDispatcher(story), story.run, story.now);
-    const said = report(story, { blockers: stuck, served: true });
+    const stuck = blockers(releaseDispatcher(fixture), fixture.run, fixture.now);
+    const said = report(fixture, { blockers: stuck, served: true });
     expect(said).toContain("rota approve publish");
     expect(said).not.toContain("--resume");
   });
 
   test("of what could not be started: nothing of a log that is not there", () => {
-    const story = new Story({ a: {}, b: { pool: "agents" } }).start("a").start("b", "s1").pass(1);
+    const fixture = new RunFixture({ a: {}, b: { pool: "agents" } }).start("a").start("b", "s1").pass(1);
     const outcome = { kind: "spawn", message: "No such file or directory", durationMs: millis(1) } as const;
-    story.of("a", { kind: "failed", outcome, reason: "permanent" }).fail("b");
-    story.ofRun({ kind: "run_finished", outcome: "failed" });
-    const said = report(story, { tailOf: () => [] });
+    fixture.of("a", { kind: "failed", outcome, reason: "permanent" }).fail("b");
+    fixture.ofRun({ kind: "run_finished", outcome: "failed" });
+    const said = report(fixture, { tailOf: () => [] });
     expect(said).toContain("could not start: No such file or directory");
     expect(said).not.toMatch(/\.log|rota logs/);
   });
 
   test("of a run that was resumed: what was done since then", () => {
-    const story = diamond();
-    const since = later(story.now, seconds(-1));
-    story.start("d").pass(2).succeed("d").ofRun({ kind: "run_finished", outcome: "succeeded" });
-    expect(report(story, { since })).toMatchInlineSnapshot(`
+    const fixture = diamond();
+    const since = later(fixture.now, seconds(-1));
+    fixture.start("d").pass(2).succeed("d").ofRun({ kind: "run_finished", outcome: "succeeded" });
+    expect(report(fixture, { since })).toMatchInlineSnapshot(`
       "
       ✔ release succeeded in 3s (since it was resumed)
         tasks          4 done
@@ -113,9 +113,9 @@ describe("the report", () => {
   });
 
   test("of a failure: what failed, what it said, whom it took along, what to do", () => {
-    const story = diamond().start("d").pass(2).retry("d", 0, 3).start("d").pass(1).fail("d", 3);
-    story.ofRun({ kind: "run_finished", outcome: "failed" });
-    expect(report(story)).toMatchInlineSnapshot(`
+    const fixture = diamond().start("d").pass(2).retry("d", 0, 3).start("d").pass(1).fail("d", 3);
+    fixture.ofRun({ kind: "run_finished", outcome: "failed" });
+    expect(report(fixture)).toMatchInlineSnapshot(`
       "
       ✖ d  exit code 3 after 1s, attempt 2
         │ not ok 41 - renders header
@@ -136,7 +136,7 @@ describe("the report", () => {
   });
 
   test("of a run that waits for a person: who must do what, and how many wait behind it", () => {
-    const story = new Story({
+    const fixture = new RunFixture({
       publish: { gate: "Ship it?" },
       announce: { needs: ["publish"] },
       tweet: { needs: ["announce"] },
@@ -144,10 +144,10 @@ describe("the report", () => {
       serve: { needs: ["train"] },
       bench: { requires: ["cuda"] },
     });
-    story.start("train").pass(4).of("train", { kind: "parked", reason: "attention" });
-    story.ofRun({ kind: "run_stalled", remaining: 6, outcome: "waiting" });
-    const stuck = blockers(releaseDispatcher(story), story.run, story.now);
-    expect(report(story, { blockers: stuck })).toMatchInlineSnapshot(`
+    fixture.start("train").pass(4).of("train", { kind: "parked", reason: "attention" });
+    fixture.ofRun({ kind: "run_stalled", remaining: 6, outcome: "waiting" });
+    const stuck = blockers(releaseDispatcher(fixture), fixture.run, fixture.now);
+    expect(report(fixture, { blockers: stuck })).toMatchInlineSnapshot(`
       "
       ◌ publish  needs approval: Ship it?    behind it: announce, tweet
       ‖ train    its failure needs a person  behind it: serve
@@ -163,7 +163,7 @@ describe("the report", () => {
         rota run /home/ada/app/release.yaml --resume  then go on
       "
     `);
-    expect(summaryJson(inputFor(story, { blockers: stuck }))).toMatchInlineSnapshot(`
+    expect(summaryJson(inputFor(fixture, { blockers: stuck }))).toMatchInlineSnapshot(`
       {
         "attempts": 1,
         "blockers": [
@@ -217,8 +217,8 @@ describe("the report", () => {
   });
 
   test("of an interruption: how to go on", () => {
-    const story = diamond();
-    expect(report(story, { interrupted: true })).toMatchInlineSnapshot(`
+    const fixture = diamond();
+    expect(report(fixture, { interrupted: true })).toMatchInlineSnapshot(`
       "
       ‖ release was interrupted after 8.5s
         tasks    3 done · 1 ready
@@ -229,14 +229,14 @@ describe("the report", () => {
         rota run /home/ada/app/release.yaml --resume  then go on
       "
     `);
-    expect(summaryJson(inputFor(story, { interrupted: true }))).toMatchObject({ outcome: "cancelled" });
+    expect(summaryJson(inputFor(fixture, { interrupted: true }))).toMatchObject({ outcome: "cancelled" });
   });
 
   test("counts what an earlier run had done, and only the time since it was taken up", () => {
-    const story = new Story({ a: {}, b: { needs: ["a"] } }, { carried: [taskNo(0)] }).pass(100);
-    const since = story.now;
-    story.start("b").pass(2).succeed("b").ofRun({ kind: "run_finished", outcome: "succeeded" });
-    expect(report(story, { since })).toMatchInlineSnapshot(`
+    const fixture = new RunFixture({ a: {}, b: { needs: ["a"] } }, { carried: [taskNo(0)] }).pass(100);
+    const since = fixture.now;
+    fixture.start("b").pass(2).succeed("b").ofRun({ kind: "run_finished", outcome: "succeeded" });
+    expect(report(fixture, { since })).toMatchInlineSnapshot(`
       "
       ✔ release succeeded in 2s (since it was resumed)
         tasks  2 done (1 by an earlier run)
@@ -246,10 +246,10 @@ describe("the report", () => {
 
   test("reads the logs of a few failures only, however many there are", () => {
     const ids = Array.from({ length: 300 }, (_, at) => `t${at}`);
-    const story = new Story(Object.fromEntries(ids.map((id) => [id, {}])));
-    for (const id of ids) story.start(id).fail(id);
+    const fixture = new RunFixture(Object.fromEntries(ids.map((id) => [id, {}])));
+    for (const id of ids) fixture.start(id).fail(id);
     let read = 0;
-    const lines = reportText(reportOf(inputFor(story, { tailOf: () => [`${++read}`] })), { columns: 80 }, PLAIN);
+    const lines = reportText(reportOf(inputFor(fixture, { tailOf: () => [`${++read}`] })), { columns: 80 }, PLAIN);
     expect(read).toBe(5);
     expect(lines).toContain("✖ and 295 more failed");
   });

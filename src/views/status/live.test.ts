@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { releaseDispatcher, releaseStory } from "../../../test/rig/release.ts";
-import { Story } from "../../../test/rig/story.ts";
+import { releaseDispatcher, releaseFixture } from "../../../test/rig/release.ts";
+import { RunFixture } from "../../../test/rig/run-fixture.ts";
 import { waitsOf } from "../../decide/explain/explain.ts";
 import { forecast } from "../../domain/estimate.ts";
 import { seconds } from "../../domain/time.ts";
@@ -14,15 +14,15 @@ const SAID: Readonly<Record<string, string>> = {
   "build-web": "10%\r55%",
 };
 
-function modelOf(story: Story, stopping = false): LiveModel {
-  const left = forecast(story.run, 4, story.now);
+function modelOf(fixture: RunFixture, stopping = false): LiveModel {
+  const left = forecast(fixture.run, 4, fixture.now);
   return liveModel({
-    run: story.run,
-    now: story.now,
-    since: story.run.manifest.submittedAt,
-    waitOf: waitsOf(releaseDispatcher(story), story.run, story.now),
+    run: fixture.run,
+    now: fixture.now,
+    since: fixture.run.manifest.submittedAt,
+    waitOf: waitsOf(releaseDispatcher(fixture), fixture.run, fixture.now),
     lastLineOf: ({ spec }) => SAID[spec.id],
-    recent: story.events,
+    recent: fixture.events,
     stopping,
     ...(left !== undefined && { forecast: left }),
   });
@@ -31,7 +31,7 @@ const show = (lines: readonly string[]): string => `\n${lines.join("\n")}\n`;
 
 describe("the live view", () => {
   test("shows what runs, what waits and what ended", () => {
-    expect(show(frame(modelOf(releaseStory()), { columns: 80, rows: 30 }, PLAIN))).toMatchInlineSnapshot(`
+    expect(show(frame(modelOf(releaseFixture()), { columns: 80, rows: 30 }, PLAIN))).toMatchInlineSnapshot(`
       "
       ● release  26s  about 1m22s left (longest path)                        3/16  19%
       ━━━━━╳╳╳╳╳╌╌╌╌╌╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍╍─────────────────────────────────────────────
@@ -56,7 +56,7 @@ describe("the live view", () => {
   });
 
   test("shows less where there is less room, and what runs before the rest", () => {
-    expect(show(frame(modelOf(releaseStory()), { columns: 50, rows: 11 }, PLAIN))).toMatchInlineSnapshot(`
+    expect(show(frame(modelOf(releaseFixture()), { columns: 50, rows: 11 }, PLAIN))).toMatchInlineSnapshot(`
       "
       ● release  26s  about 1m22s left (longe… 3/16  19%
       ━━━╳╳╳╌╌╌╍╍╍╍╍╍╍╍╍╍╍╍╍────────────────────────────
@@ -74,7 +74,7 @@ describe("the live view", () => {
 
   test("works in ASCII, for terminals that know nothing else", () => {
     const theme = { ...PLAIN, unicode: false };
-    expect(show(frame(modelOf(releaseStory()), { columns: 60, rows: 30 }, theme))).toMatchInlineSnapshot(`
+    expect(show(frame(modelOf(releaseFixture()), { columns: 60, rows: 30 }, theme))).toMatchInlineSnapshot(`
       "
       * release  26s  about 1m22s left (longest path)    3/16  19%
       ====xxxx::::>>>>>>>>>>>>>>>---------------------------------
@@ -99,7 +99,7 @@ describe("the live view", () => {
   });
 
   test("has colour, which says nothing that the signs do not", () => {
-    const [header = ""] = frame(modelOf(releaseStory(), true), { columns: 80, rows: 30 }, { ...PLAIN, color: true });
+    const [header = ""] = frame(modelOf(releaseFixture(), true), { columns: 80, rows: 30 }, { ...PLAIN, color: true });
     expect(JSON.stringify(header)).toMatchInlineSnapshot(
       `""\\u001b[33m‖\\u001b[0m \\u001b[1mrelease\\u001b[0m  26s\\u001b[33m  stopping\\u001b[0m                                               3/16  \\u001b[1m19%\\u001b[0m""`,
     );
@@ -107,9 +107,9 @@ describe("the live view", () => {
 
   test("never has more lines than rows less one, nor wider ones than columns", () => {
     const ids = Array.from({ length: 10_000 }, (_, at) => `task-${at}-日本語`);
-    const big = new Story(Object.fromEntries(ids.map((id) => [id, {}])));
+    const big = new RunFixture(Object.fromEntries(ids.map((id) => [id, {}])));
     for (const id of ids.slice(0, 200)) big.start(id);
-    for (const model of [modelOf(releaseStory()), modelOf(big), modelOf(new Story({}))]) {
+    for (const model of [modelOf(releaseFixture()), modelOf(big), modelOf(new RunFixture({}))]) {
       for (const rows of [1, 2, 3, 4, 5, 6, 7, 8, 10, 24, 100]) {
         for (const columns of [10, 20, 40, 80, 200]) {
           const lines = frame(model, { columns, rows }, PLAIN);
@@ -122,28 +122,28 @@ describe("the live view", () => {
 });
 
 test("in a pipe every event that matters is one line", () => {
-  const story = new Story({ build: {}, ship: { needs: ["build"] }, train: {}, old: {} });
-  story
+  const fixture = new RunFixture({ build: {}, ship: { needs: ["build"] }, train: {}, old: {} });
+  fixture
     .start("build")
     .pass(3.1)
     .retry("build", 2, 75)
     .pass(2)
     .start("build")
     .of("build", { kind: "silent", forMs: seconds(300) });
-  story
+  fixture
     .pass(1)
     .of("build", { kind: "stopping", reason: { kind: "timeout", limit: "soft" } })
     .fail("build", 1)
     .skip("ship", "build");
-  story.start("train").of("train", { kind: "parked", reason: "attention" });
-  story.start("old").of("old", { kind: "lease_renewed", deadline: story.now });
-  story
-    .of("old", { kind: "expired", worker: "local/1" as never, notBefore: story.now })
+  fixture.start("train").of("train", { kind: "parked", reason: "attention" });
+  fixture.start("old").of("old", { kind: "lease_renewed", deadline: fixture.now });
+  fixture
+    .of("old", { kind: "expired", worker: "local/1" as never, notBefore: fixture.now })
     .start("old")
     .pass(2)
     .succeed("old");
-  story.of("train", { kind: "cancelled", asked: { by: "ada" } }).ofRun({ kind: "run_finished", outcome: "failed" });
-  const lines = story.events.flatMap((event) => plainLine(event, story.run, PLAIN) ?? []);
+  fixture.of("train", { kind: "cancelled", asked: { by: "ada" } }).ofRun({ kind: "run_finished", outcome: "failed" });
+  const lines = fixture.events.flatMap((event) => plainLine(event, fixture.run, PLAIN) ?? []);
   expect(show(lines)).toMatchInlineSnapshot(`
     "
     12:00:00 release submitted with 4 tasks
@@ -167,8 +167,8 @@ test("in a pipe every event that matters is one line", () => {
 });
 
 test("an attempt that was taken back before it began is not counted to a reader", () => {
-  const story = new Story({ a: { title: "Build it" } }).claim("a").of("a", { kind: "released", why: "restart" });
-  story.start("a").pass(1).fail("a");
-  const lines = story.events.flatMap((event) => plainLine(event, story.run, PLAIN) ?? []);
+  const fixture = new RunFixture({ a: { title: "Build it" } }).claim("a").of("a", { kind: "released", why: "restart" });
+  fixture.start("a").pass(1).fail("a");
+  const lines = fixture.events.flatMap((event) => plainLine(event, fixture.run, PLAIN) ?? []);
   expect(lines.slice(1)).toEqual(["12:00:00 ● a started  Build it", "12:00:01 ✖ a exit code 1 after 1s"]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { logOf, releaseDispatcher, releaseStory } from "../../../test/rig/release.ts";
-import { Story } from "../../../test/rig/story.ts";
+import { logOf, releaseDispatcher, releaseFixture } from "../../../test/rig/release.ts";
+import { RunFixture } from "../../../test/rig/run-fixture.ts";
 import { Dispatcher } from "../../decide/dispatcher.ts";
 import { waitsOf } from "../../decide/explain/explain.ts";
 import { taskNo } from "../../domain/graph.ts";
@@ -14,17 +14,17 @@ import { statusText } from "./status-text.ts";
 const PLAIN: Theme = { color: false, unicode: true, timeZone: "UTC" };
 const OWNER = { pid: 4711, host: "laptop", command: "rota run release.yaml", workers: 4 };
 
-function statusFor(story: Story, more: Partial<Parameters<typeof statusOf>[0]> = { owner: OWNER }): StatusView {
-  const dispatcher = releaseDispatcher(story);
+function statusFor(fixture: RunFixture, more: Partial<Parameters<typeof statusOf>[0]> = { owner: OWNER }): StatusView {
+  const dispatcher = releaseDispatcher(fixture);
   const resources = [...dispatcher.pots()].map(({ name, ...pot }) => ({ name: name.replace(/^\d+:/, ""), ...pot }));
-  const waitOf = waitsOf(dispatcher, story.run, story.now);
-  return statusOf({ run: story.run, now: story.now, waitOf, resources, logOf, newest: true, ...more });
+  const waitOf = waitsOf(dispatcher, fixture.run, fixture.now);
+  return statusOf({ run: fixture.run, now: fixture.now, waitOf, resources, logOf, newest: true, ...more });
 }
 const show = (lines: readonly string[]): string => `\n${lines.join("\n")}\n`;
 
 describe("status", () => {
   test("shows a run on one screen of 80 columns", () => {
-    expect(show(statusText(statusFor(releaseStory()), { columns: 80 }, PLAIN))).toMatchInlineSnapshot(`
+    expect(show(statusText(statusFor(releaseFixture()), { columns: 80 }, PLAIN))).toMatchInlineSnapshot(`
       "
       ● release  running for 26s · 4 workers · pid 4711 on laptop  release-7f3a2c
 
@@ -62,7 +62,7 @@ describe("status", () => {
   });
 
   test("uses more room where there is more", () => {
-    const lines = statusText(statusFor(releaseStory()), { columns: 140 }, PLAIN);
+    const lines = statusText(statusFor(releaseFixture()), { columns: 140 }, PLAIN);
     expect(lines.filter((line) => /broken|bench/.test(line))).toMatchInlineSnapshot(`
       [
         "  impossible here  1  bench                      26s  no worker has cuda, asks for 2 gpu but there is only 1",
@@ -73,10 +73,10 @@ describe("status", () => {
   });
 
   test("says how to go on with a run without a scheduler", () => {
-    const story = new Story({ a: {}, b: { needs: ["a"] } }, { file: "/home/ada/my plans/a.yaml" });
+    const fixture = new RunFixture({ a: {}, b: { needs: ["a"] } }, { file: "/home/ada/my plans/a.yaml" });
     const workerless = new Dispatcher({ workers: [], capacity: {}, capabilities: [] });
-    workerless.admit(story.run);
-    const view = statusFor(story.pass(90), { waitOf: waitsOf(workerless, story.run, story.now), resources: [] });
+    workerless.admit(fixture.run);
+    const view = statusFor(fixture.pass(90), { waitOf: waitsOf(workerless, fixture.run, fixture.now), resources: [] });
     expect(show(statusText(view, { columns: 80 }, PLAIN))).toMatchInlineSnapshot(`
       "
       ‖ release  interrupted · begun 1m30s ago  release-7f3a2c
@@ -97,7 +97,7 @@ describe("status", () => {
   });
 
   test("names the run in its commands when it is not the newest", () => {
-    const lines = statusText(statusFor(releaseStory(), { newest: false }), { columns: 100 }, PLAIN);
+    const lines = statusText(statusFor(releaseFixture(), { newest: false }), { columns: 100 }, PLAIN);
     expect(lines.filter((line) => line.includes("rota "))).toMatchInlineSnapshot(`
       [
         "  rota logs broken --run release-7f3a2c         what it said",
@@ -108,10 +108,10 @@ describe("status", () => {
   });
 
   test("of a finished run shows how it came out", () => {
-    const story = new Story({ a: {}, b: {}, c: { needs: ["b"] } });
-    story.start("a").pass(2).succeed("a").start("b").pass(3).fail("b", 7).skip("c", "b");
-    story.ofRun({ kind: "run_finished", outcome: "failed" }).pass(60);
-    expect(show(statusText(statusFor(story, {}), { columns: 80 }, PLAIN))).toMatchInlineSnapshot(`
+    const fixture = new RunFixture({ a: {}, b: {}, c: { needs: ["b"] } });
+    fixture.start("a").pass(2).succeed("a").start("b").pass(3).fail("b", 7).skip("c", "b");
+    fixture.ofRun({ kind: "run_finished", outcome: "failed" }).pass(60);
+    expect(show(statusText(statusFor(fixture, {}), { columns: 80 }, PLAIN))).toMatchInlineSnapshot(`
       "
       ✖ release  failed after 5s  release-7f3a2c
 
@@ -134,17 +134,17 @@ describe("status", () => {
 
   test("cuts long lists, and keeps them whole for programs", () => {
     const ids = Array.from({ length: 10_000 }, (_, at) => `task-${at}`);
-    const story = new Story(Object.fromEntries(ids.map((id) => [id, {}])));
-    for (const id of ids.slice(0, 40)) story.start(id).fail(id);
-    const view = statusFor(story, {});
+    const fixture = new RunFixture(Object.fromEntries(ids.map((id) => [id, {}])));
+    for (const id of ids.slice(0, 40)) fixture.start(id).fail(id);
+    const view = statusFor(fixture, {});
     expect(statusText(view, { columns: 80 }, PLAIN).length).toBeLessThan(30);
     const json = statusJson(view);
     expect([json.failed.length, json.waiting[0]?.tasks.length]).toEqual([40, 9_960]);
   });
 
   test("shows what is on hold as far as it holds this run back, and who could come for work", () => {
-    const story = new Story({ review: { pool: "writers" }, build: {} });
-    const { run, now } = story;
+    const fixture = new RunFixture({ review: { pool: "writers" }, build: {} });
+    const { run, now } = fixture;
     const asked = { asked: { by: "mo", why: "release day" }, at: now };
     const pauses: readonly Pause[] = [
       { scope: { of: "pool", pool: "writers" }, ...asked },
@@ -158,7 +158,13 @@ describe("status", () => {
       { session: "s3", pool: "writers", state: "idle" },
       { session: "r1", pool: "reviewers", state: "prompting" },
     ] as const;
-    const view = statusFor(story.pass(90), { owner: OWNER, waitOf: () => undefined, resources: [], pauses, sessions });
+    const view = statusFor(fixture.pass(90), {
+      owner: OWNER,
+      waitOf: () => undefined,
+      resources: [],
+      pauses,
+      sessions,
+    });
     expect(show(statusText(view, { columns: 80 }, PLAIN))).toMatchInlineSnapshot(`
       "
       ● release  running for 1m30s · 4 workers · pid 4711 on laptop  release-7f3a2c
@@ -187,7 +193,7 @@ describe("status", () => {
   });
 
   test("as JSON", () => {
-    const json = Object.entries(statusJson(statusFor(releaseStory())));
+    const json = Object.entries(statusJson(statusFor(releaseFixture())));
     expect(`\n${json.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join("\n")}\n`).toMatchInlineSnapshot(`
       "
       run: "release-7f3a2c"
@@ -212,8 +218,8 @@ describe("status", () => {
 });
 
 test("the list of runs has the newest first, and says which were cut short", () => {
-  const { manifest } = releaseStory().run;
-  const now = releaseStory().now;
+  const { manifest } = releaseFixture().run;
+  const now = releaseFixture().now;
   const runs = [
     { manifest, tasks: 12_345, status: { state: "finished", at: now, outcome: "succeeded" }, cancelling: false },
     { manifest, tasks: 1, status: { state: "stalled", at: now, outcome: "deadlock" }, cancelling: false },

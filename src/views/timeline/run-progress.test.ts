@@ -1,24 +1,24 @@
 import { describe, expect, test } from "vitest";
-import { Story } from "../../../test/rig/story.ts";
+import { RunFixture } from "../../../test/rig/run-fixture.ts";
 import { workerId } from "../../domain/ids.ts";
 import { later, seconds } from "../../domain/time.ts";
 import { Course } from "./run-progress.ts";
 
 describe("what a run's length hung on", () => {
-  const pathOf = ({ run, events }: Story): readonly string[] =>
+  const pathOf = ({ run, events }: RunFixture): readonly string[] =>
     Course.of(run, events)
       .path()
       .map(({ task }) => task);
 
   test("is the chain of the needs that ended last", () => {
-    const story = new Story({ a: {}, b: {}, c: { needs: ["a", "b"] } });
-    story.start("a").start("b", "local/2").pass(1).succeed("a").pass(1).succeed("b").start("c").pass(1).fail("c");
-    expect(pathOf(story)).toEqual(["b", "c"]);
+    const fixture = new RunFixture({ a: {}, b: {}, c: { needs: ["a", "b"] } });
+    fixture.start("a").start("b", "local/2").pass(1).succeed("a").pass(1).succeed("b").start("c").pass(1).fail("c");
+    expect(pathOf(fixture)).toEqual(["b", "c"]);
   });
 
   test("goes through the task that made room, when a task had to wait although its needs were met", () => {
-    const story = new Story({ fetch: {}, build: { needs: ["fetch"] }, docs: { needs: ["fetch"] } });
-    story
+    const fixture = new RunFixture({ fetch: {}, build: { needs: ["fetch"] }, docs: { needs: ["fetch"] } });
+    fixture
       .start("fetch")
       .pass(1)
       .succeed("fetch")
@@ -28,45 +28,45 @@ describe("what a run's length hung on", () => {
       .start("docs")
       .pass(1)
       .succeed("docs");
-    expect(pathOf(story)).toEqual(["fetch", "build", "docs"]);
+    expect(pathOf(fixture)).toEqual(["fetch", "build", "docs"]);
   });
 
   test("does not blame a bystander for a back-off", () => {
-    const story = new Story({ a: {}, b: {} });
-    story.start("a").retry("a", 5).start("b", "local/2").pass(5).succeed("b").start("a").pass(1).succeed("a");
-    expect(pathOf(story)).toEqual(["a"]);
+    const fixture = new RunFixture({ a: {}, b: {} });
+    fixture.start("a").retry("a", 5).start("b", "local/2").pass(5).succeed("b").start("a").pass(1).succeed("a");
+    expect(pathOf(fixture)).toEqual(["a"]);
   });
 
   test("comes to an end even when nothing took any time", () => {
-    const story = new Story({ b: { needs: ["a"] }, a: {}, c: {} });
-    for (const id of ["a", "b", "c"]) story.start(id).succeed(id);
-    expect(pathOf(story)).toEqual(["a", "b", "c"]);
+    const fixture = new RunFixture({ b: { needs: ["a"] }, a: {}, c: {} });
+    for (const id of ["a", "b", "c"]) fixture.start(id).succeed(id);
+    expect(pathOf(fixture)).toEqual(["a", "b", "c"]);
   });
 
   test("is nothing when nothing has ended", () => {
-    expect(pathOf(new Story({ a: {} }))).toEqual([]);
+    expect(pathOf(new RunFixture({ a: {} }))).toEqual([]);
   });
 
   test("is found among tasks that take no longer than starting them", () => {
     const ids = Array.from({ length: 9 }, (_, at) => `t${at}`);
-    const story = new Story(Object.fromEntries(ids.map((id) => [id, {}])));
-    for (const id of ids) story.start(id).pass(0.005).succeed(id);
-    expect(pathOf(story)).toEqual(ids);
+    const fixture = new RunFixture(Object.fromEntries(ids.map((id) => [id, {}])));
+    for (const id of ids) fixture.start(id).pass(0.005).succeed(id);
+    expect(pathOf(fixture)).toEqual(ids);
   });
 
   test("goes through the task that had the worker, when two end at once", () => {
-    const story = new Story({ a: {}, b: {}, c: {}, d: {} });
-    story.start("a", "local/1").start("b", "local/2").pass(1).succeed("a").succeed("b");
-    story.start("c", "local/2").start("d", "local/1").pass(1).succeed("c").pass(1).succeed("d");
-    expect(pathOf(story)).toEqual(["a", "d"]);
+    const fixture = new RunFixture({ a: {}, b: {}, c: {}, d: {} });
+    fixture.start("a", "local/1").start("b", "local/2").pass(1).succeed("a").succeed("b");
+    fixture.start("c", "local/2").start("d", "local/1").pass(1).succeed("c").pass(1).succeed("d");
+    expect(pathOf(fixture)).toEqual(["a", "d"]);
   });
 
   test("goes back no further than to when the run was resumed", () => {
-    const story = new Story({ a: {}, b: { needs: ["a"] }, c: { needs: ["b"] } });
-    story.start("a").pass(60).succeed("a").start("b").pass(30);
-    const since = later(story.now, seconds(-10));
-    story.succeed("b").start("c").pass(5).succeed("c");
-    expect(Course.of(story.run, story.events, since).path()).toEqual([
+    const fixture = new RunFixture({ a: {}, b: { needs: ["a"] }, c: { needs: ["b"] } });
+    fixture.start("a").pass(60).succeed("a").start("b").pass(30);
+    const since = later(fixture.now, seconds(-10));
+    fixture.succeed("b").start("c").pass(5).succeed("c");
+    expect(Course.of(fixture.run, fixture.events, since).path()).toEqual([
       { task: "b", durationMs: 10_000 },
       { task: "c", durationMs: 5_000 },
     ]);
@@ -75,21 +75,21 @@ describe("what a run's length hung on", () => {
 
 describe("the work of a run", () => {
   test("is that of every attempt, also of those that failed or were lost", () => {
-    const story = new Story({ a: {}, b: {} }).start("a").pass(10).retry("a", 0).start("a").pass(5).succeed("a");
-    story
+    const fixture = new RunFixture({ a: {}, b: {} }).start("a").pass(10).retry("a", 0).start("a").pass(5).succeed("a");
+    fixture
       .start("b")
       .pass(3)
-      .of("b", { kind: "expired", worker: workerId("local/1"), notBefore: story.now });
-    story.start("b").pass(2).succeed("b");
-    expect(Course.of(story.run, story.events).workMs).toBe(20_000);
+      .of("b", { kind: "expired", worker: workerId("local/1"), notBefore: fixture.now });
+    fixture.start("b").pass(2).succeed("b");
+    expect(Course.of(fixture.run, fixture.events).workMs).toBe(20_000);
   });
 
   test("is that since a moment, of which more cannot have been done than there was time", () => {
-    const story = new Story({ a: {}, b: {} }).start("a").pass(60).succeed("a").start("b").pass(30);
-    const since = later(story.now, seconds(-10));
-    story.succeed("b");
-    expect(Course.of(story.run, story.events, since).workMs).toBe(10_000);
+    const fixture = new RunFixture({ a: {}, b: {} }).start("a").pass(60).succeed("a").start("b").pass(30);
+    const since = later(fixture.now, seconds(-10));
+    fixture.succeed("b");
+    expect(Course.of(fixture.run, fixture.events, since).workMs).toBe(10_000);
     // A command that took the run up saw only the end of an attempt from before.
-    expect(Course.of(story.run, story.events.slice(-1), since).workMs).toBe(10_000);
+    expect(Course.of(fixture.run, fixture.events.slice(-1), since).workMs).toBe(10_000);
   });
 });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Script } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { NOON, Story } from "../../../test/rig/story.ts";
+import { NOON, RunFixture } from "../../../test/rig/run-fixture.ts";
 import { taskId, workerId } from "../../domain/ids.ts";
 import { millis } from "../../domain/time.ts";
 import type { Theme } from "../text/line.ts";
@@ -15,8 +15,8 @@ import { timelineText } from "./timeline-text.ts";
 
 const PLAIN: Theme = { color: false, unicode: true, timeZone: "UTC" };
 
-function release(): Story {
-  return new Story({
+function release(): RunFixture {
+  return new RunFixture({
     fetch: {},
     lint: {},
     build: { needs: ["fetch"] },
@@ -42,19 +42,21 @@ function release(): Story {
     .skip("ship", "test")
     .ofRun({ kind: "run_finished", outcome: "failed" });
 }
-const timelineFor = (story: Story): Timeline => timelineOf(story.run, story.events, story.now);
+const timelineFor = (fixture: RunFixture): Timeline => timelineOf(fixture.run, fixture.events, fixture.now);
 
 /** A timeline of this many tasks on four workers, each a hundredth of a second long. */
 function crowd(size: number): Timeline {
   const ids = Array.from({ length: size }, (_, at) => `t${at}`);
-  const story = new Story(Object.fromEntries(ids.map((id, at) => [id, at < 4 ? {} : { needs: [`t${at - 4}`] }])));
+  const fixture = new RunFixture(
+    Object.fromEntries(ids.map((id, at) => [id, at < 4 ? {} : { needs: [`t${at - 4}`] }])),
+  );
   for (let at = 0; at < size; at += 4) {
     const batch = ids.slice(at, at + 4);
-    batch.forEach((id, worker) => void story.start(id, `local/${worker + 1}`));
-    story.pass(0.01);
-    for (const id of batch) story.succeed(id);
+    batch.forEach((id, worker) => void fixture.start(id, `local/${worker + 1}`));
+    fixture.pass(0.01);
+    for (const id of batch) fixture.succeed(id);
   }
-  return timelineFor(story.ofRun({ kind: "run_finished", outcome: "succeeded" }));
+  return timelineFor(fixture.ofRun({ kind: "run_finished", outcome: "succeeded" }));
 }
 
 describe("the model", () => {
@@ -139,49 +141,49 @@ describe("the model", () => {
   });
 
   test("knows every way an attempt can end, and those that have not", () => {
-    const story = new Story({ a: {}, b: {}, c: {}, d: {}, e: {} });
-    for (const id of ["a", "b", "c", "d", "e"]) story.claim(id);
-    story.of("a", { kind: "released", why: "restart" }).of("b", { kind: "parked", reason: "attention" });
-    story.of("c", { kind: "cancelled", asked: { by: "ada" } });
-    story
-      .of("d", { kind: "expired", worker: "local/1" as never, notBefore: story.now })
+    const fixture = new RunFixture({ a: {}, b: {}, c: {}, d: {}, e: {} });
+    for (const id of ["a", "b", "c", "d", "e"]) fixture.claim(id);
+    fixture.of("a", { kind: "released", why: "restart" }).of("b", { kind: "parked", reason: "attention" });
+    fixture.of("c", { kind: "cancelled", asked: { by: "ada" } });
+    fixture
+      .of("d", { kind: "expired", worker: "local/1" as never, notBefore: fixture.now })
       .of("d", { kind: "parked", reason: "poison" });
-    const { attempts, state, criticalPath } = timelineFor(story);
+    const { attempts, state, criticalPath } = timelineFor(fixture);
     expect(attempts.map(({ end }) => end)).toEqual(["released", "parked", "cancelled", "lost", "running"]);
     expect([state, criticalPath]).toEqual(["running", []]);
   });
 });
 
 test("an interrupted run ends with the last thing that is known of it", () => {
-  const story = new Story({ a: {} })
+  const fixture = new RunFixture({ a: {} })
     .start("a")
     .pass(3)
     .of("a", { kind: "silent", forMs: millis(3_000) })
     .pass(600);
-  const { state, from, to } = timelineOf(story.run, story.events, undefined);
+  const { state, from, to } = timelineOf(fixture.run, fixture.events, undefined);
   expect({ state, ms: to - from }).toEqual({ state: "interrupted", ms: 3_000 });
 });
 
 describe("an attempt takes as long as was measured", () => {
   const success = (ms: number) =>
     ({ kind: "succeeded", outcome: { kind: "success", durationMs: millis(ms) } }) as const;
-  const timesOf = (story: Story): readonly number[] =>
-    timelineFor(story).attempts.flatMap(({ startedAt = 0, endedAt = 0 }) => [startedAt - NOON, endedAt - NOON]);
+  const timesOf = (fixture: RunFixture): readonly number[] =>
+    timelineFor(fixture).attempts.flatMap(({ startedAt = 0, endedAt = 0 }) => [startedAt - NOON, endedAt - NOON]);
 
   test("also when its beginning was heard of together with its end", () => {
-    const story = new Story({ a: {} }).claim("a").pass(0.02).of("a", { kind: "started" }).of("a", success(3));
-    expect(timesOf(story)).toEqual([17, 20]);
-    expect(timelineText(timelineFor(story), { columns: 80 }, PLAIN)[2]).toMatch(/█ 3ms$/);
+    const fixture = new RunFixture({ a: {} }).claim("a").pass(0.02).of("a", { kind: "started" }).of("a", success(3));
+    expect(timesOf(fixture)).toEqual([17, 20]);
+    expect(timelineText(timelineFor(fixture), { columns: 80 }, PLAIN)[2]).toMatch(/█ 3ms$/);
   });
 
   test("but it did not begin before it was claimed", () => {
-    const story = new Story({ a: {} }).pass(1).start("a").pass(0.02).of("a", success(40));
-    expect(timesOf(story)).toEqual([1_000, 1_020]);
+    const fixture = new RunFixture({ a: {} }).pass(1).start("a").pass(0.02).of("a", success(40));
+    expect(timesOf(fixture)).toEqual([1_000, 1_020]);
   });
 
   test("also when its end was heard of long afterwards", () => {
-    const story = new Story({ a: {} }).start("a").pass(3_600).of("a", success(5_000));
-    expect(timesOf(story)).toEqual([0, 5_000]);
+    const fixture = new RunFixture({ a: {} }).start("a").pass(3_600).of("a", success(5_000));
+    expect(timesOf(fixture)).toEqual([0, 5_000]);
   });
 });
 
@@ -232,7 +234,7 @@ describe("in a terminal", () => {
   }, 60_000);
 
   test("a run in which nothing has started says so", () => {
-    expect(timelineText(timelineFor(new Story({ a: {} })), { columns: 80 }, PLAIN)).toContain(
+    expect(timelineText(timelineFor(new RunFixture({ a: {} })), { columns: 80 }, PLAIN)).toContain(
       "  Nothing has started yet.",
     );
   });
@@ -263,8 +265,8 @@ describe("as a picture", () => {
   });
 
   test("a worker with two tasks at once has two rows", () => {
-    const story = new Story({ a: {}, b: {} }).start("a").pass(1).start("b").pass(1).succeed("a").succeed("b");
-    expect(layOut(timelineFor(story), 100).lanes).toEqual([{ worker: "local/1", firstRow: 0, rows: 2, use: 1.5 }]);
+    const fixture = new RunFixture({ a: {}, b: {} }).start("a").pass(1).start("b").pass(1).succeed("a").succeed("b");
+    expect(layOut(timelineFor(fixture), 100).lanes).toEqual([{ worker: "local/1", firstRow: 0, rows: 2, use: 1.5 }]);
   });
 
   test("ten thousand attempts are drawn together where they are too small to be seen", () => {
@@ -276,8 +278,8 @@ describe("as a picture", () => {
   });
 
   test("no coordinate is ever anything but a number", () => {
-    const empty = timelineFor(new Story({ a: {} }));
-    for (const timeline of [empty, timelineFor(new Story({ a: {} }).start("a")), crowd(1)]) {
+    const empty = timelineFor(new RunFixture({ a: {} }));
+    for (const timeline of [empty, timelineFor(new RunFixture({ a: {} }).start("a")), crowd(1)]) {
       expect(timelineSvg(timeline)).not.toMatch(/NaN|Infinity|undefined/);
     }
   });
@@ -295,8 +297,8 @@ describe("as a page", () => {
   });
 
   test("lists failures first, each row with its end to be filtered by, and titles", () => {
-    const story = new Story({ a: { title: "Build it" }, b: {}, c: {} }).start("a").start("b", "local/2").pass(1);
-    const html = timelineHtml(timelineFor(story.succeed("a").fail("b").start("c")));
+    const fixture = new RunFixture({ a: { title: "Build it" }, b: {}, c: {} }).start("a").start("b", "local/2").pass(1);
+    const html = timelineHtml(timelineFor(fixture.succeed("a").fail("b").start("c")));
     const rows = [...html.matchAll(/<tr data-end="(\w+)"[^>]*><td>(.*?)<\/td>/g)].map(([, end, task]) => [end, task]);
     expect(rows).toEqual([
       ["failed", "b"],

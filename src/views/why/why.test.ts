@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { releaseDispatcher, releaseStory } from "../../../test/rig/release.ts";
-import type { Story } from "../../../test/rig/story.ts";
+import { releaseDispatcher, releaseFixture } from "../../../test/rig/release.ts";
+import type { RunFixture } from "../../../test/rig/run-fixture.ts";
 import type { ExplainContext } from "../../decide/explain/eligible.ts";
 import { explain } from "../../decide/explain/explain.ts";
 import type { Explanation } from "../../domain/explanation.ts";
@@ -9,8 +9,8 @@ import { whyJson, whyText } from "./why.ts";
 
 const PLAIN: Theme = { color: false, unicode: true, timeZone: "UTC" };
 const leavesLog = (): boolean => true;
-const explained = (id: string, context?: ExplainContext, story: Story = releaseStory()): Explanation =>
-  explain(releaseDispatcher(story), story.run, story.task(id), story.now, context);
+const explained = (id: string, context?: ExplainContext, fixture: RunFixture = releaseFixture()): Explanation =>
+  explain(releaseDispatcher(fixture), fixture.run, fixture.task(id), fixture.now, context);
 const why = (id: string, context?: ExplainContext): string =>
   `\n${whyText(explained(id, context), { columns: 80, newest: true, leavesLog }, PLAIN).join("\n")}\n`;
 
@@ -172,8 +172,12 @@ describe("why", () => {
 
   test("a task is being cancelled: who asked for it, and why", () => {
     const asked = { by: "ada", why: "enough" };
-    const story = releaseStory().of("build-api", { kind: "stopping", reason: { kind: "cancelled", asked } });
-    const [first] = whyText(explained("build-api", undefined, story), { columns: 200, newest: true, leavesLog }, PLAIN);
+    const fixture = releaseFixture().of("build-api", { kind: "stopping", reason: { kind: "cancelled", asked } });
+    const [first] = whyText(
+      explained("build-api", undefined, fixture),
+      { columns: 200, newest: true, leavesLog },
+      PLAIN,
+    );
     expect(first).toContain("; it is being stopped (cancelled, asked by ada: enough).");
   });
 
@@ -227,8 +231,8 @@ describe("why", () => {
   });
 
   test("a task is parked", () => {
-    const story = releaseStory().of("train", { kind: "parked", reason: "poison" }).pass(30);
-    const lines = whyText(explained("train", {}, story), { columns: 80, newest: false, leavesLog }, PLAIN);
+    const fixture = releaseFixture().of("train", { kind: "parked", reason: "poison" }).pass(30);
+    const lines = whyText(explained("train", {}, fixture), { columns: 80, newest: false, leavesLog }, PLAIN);
     expect(`\n${lines.join("\n")}\n`).toMatchInlineSnapshot(`
       "
       ‖ train was parked 30s ago: its workers died again and again.

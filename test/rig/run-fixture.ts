@@ -1,4 +1,4 @@
-/** Tells a run as the engine would: by folding events in, one after the other, at times the test chooses. */
+/** One run and its events for tests, made as the engine makes them: each event is folded in, at a time the test chooses. */
 import type { Event, RunNews, TaskNews } from "../../src/domain/event.ts";
 import { runId, taskId, workerId } from "../../src/domain/ids.ts";
 import type { Outcome } from "../../src/domain/outcome.ts";
@@ -18,7 +18,7 @@ export type SpecSketch = Omit<Partial<TaskSpec>, "id" | "needs" | "after"> & {
   readonly after?: readonly string[];
 };
 
-export class Story {
+export class RunFixture {
   readonly world = new World();
   readonly events: Event[] = [];
   now: Instant = NOON;
