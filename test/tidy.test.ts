@@ -141,6 +141,7 @@ describe("the law of words", () => {
     "Math.random()",
     "crypto.randomUUID()",
     "randomBytes(8)",
+    "mkdirSync(dir, { recursive: true })",
     "console.log(1)",
     "fc.assert(law)",
     "x as any",

@@ -118,6 +118,11 @@ const BANNED_WORDS: readonly BannedWord[] = [
   },
   { word: /\bMath\.random\(/, home: EFFECTS, instead: "take a `Random`, so that one seed is one history" },
   { word: /\brandom(?:UUID|Bytes)\b/, home: EFFECTS, instead: "take ids and randomness from `effects`" },
+  {
+    word: /\bmkdirSync\(.*\brecursive\b/,
+    home: EFFECTS,
+    instead: "use `makeFolders`, which ends on every file system",
+  },
   { word: /\bconsole\.log\b/, home: "src/cli/", instead: "return a value, or use the log of `effects`" },
   {
     word: /\bfc\.assert\b/,

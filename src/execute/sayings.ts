@@ -1,6 +1,7 @@
 /** What attempts say about themselves, within bounds: how long one saying may be, and how much of them is kept with the attempt. */
-import { appendFileSync, mkdirSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolders } from "../effects/folders.ts";
 import type { Saying } from "./executor.ts";
 
 /** As long as a session's note may be. */
@@ -30,7 +31,7 @@ export class Sayings {
   keep({ text }: Saying): void {
     if (this.#kept > KEPT_MAX) return;
     const line = `${text}\n`;
-    if (this.#kept === 0) mkdirSync(dirname(this.#log), { recursive: true, mode: 0o700 });
+    if (this.#kept === 0) makeFolders(dirname(this.#log));
     this.#kept += Buffer.byteLength(line);
     const isFull = this.#kept > KEPT_MAX;
     appendFileSync(this.#log, isFull ? "… and more, which was not kept\n" : line, { mode: 0o600 });

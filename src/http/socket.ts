@@ -1,9 +1,10 @@
 /** The Unix socket: only its owner may open it, from the moment it exists. A socket that a dead daemon left is replaced. */
-import { chmodSync, lstatSync, mkdirSync, rmSync, type Stats, statSync, symlinkSync } from "node:fs";
+import { chmodSync, lstatSync, rmSync, type Stats, statSync, symlinkSync } from "node:fs";
 import { createConnection, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { UserError } from "../domain/errors.ts";
+import { makeFolders } from "../effects/folders.ts";
 import { hashToken } from "../effects/random.ts";
 import { fitsSocket, socketAddress } from "../wire/place.ts";
 
@@ -25,7 +26,7 @@ export interface BoundSocket {
 /** Makes the folder private. A folder of another user, or a folder that all users may write to, is refused. */
 export function makePrivate(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    makeFolders(folder);
   } catch (error) {
     throw unusable(`${folder} cannot be made: ${(error as Error).message}`, error);
   }

@@ -84,6 +84,15 @@ describe("a token that was issued", () => {
     await expect(tokens.revoke("none", by)).rejects.toMatchObject({ code: "TOKEN_UNKNOWN" });
   });
 
+  test("is revoked by its id, and a caller that gives its name is told the id", async () => {
+    const tokens = open();
+    const { id } = await tokens.issue({ name: "ann", scope: "work" }, by);
+    await expect(tokens.revoke("ann", by)).rejects.toMatchObject({
+      code: "TOKEN_UNKNOWN",
+      message: `There is no token with the id "ann": a token is revoked by its id, and "ann" is the name of ${id}`,
+    });
+  });
+
   test("that could not be written down was not issued", async () => {
     const tokens = open();
     rmSync(state, { recursive: true });

@@ -79,6 +79,13 @@ export function openTokens({ state, clock, secrets }: KeeperOptions): TokenKeepe
     for (const each of next) entries.set(each.id, each);
   };
 
+  const unknown = (id: string): UserError => {
+    const named = Array.from(entries.values()).filter(({ name, revokedAt }) => name === id && revokedAt === undefined);
+    const ids = named.map((entry) => entry.id).join(", ");
+    const known = named.length === 0 ? "" : `: a token is revoked by its id, and "${id}" is the name of ${ids}`;
+    return new UserError("TOKEN_UNKNOWN", `There is no token with the id "${id}"${known}`);
+  };
+
   return {
     ownerFile() {
       const path = join(state, "token");
@@ -111,7 +118,7 @@ export function openTokens({ state, clock, secrets }: KeeperOptions): TokenKeepe
     list: async () => [...entries.values()].map(reply),
     async revoke(id) {
       const entry = entries.get(id);
-      if (entry === undefined) throw new UserError("TOKEN_UNKNOWN", `There is no token "${id}"`);
+      if (entry === undefined) throw unknown(id);
       if (entry.revokedAt === undefined) change({ ...entry, revokedAt: clock.now() });
     },
   };

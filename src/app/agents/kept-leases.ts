@@ -5,7 +5,6 @@
  */
 import {
   closeSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -21,6 +20,7 @@ import { isId } from "../../domain/ids.ts";
 import { SESSION_TTL_MAX } from "../../domain/session.ts";
 import type { Instant } from "../../domain/time.ts";
 import { type Clock, systemClock } from "../../effects/clock.ts";
+import { makeFolders } from "../../effects/folders.ts";
 import { hashToken } from "../../effects/random.ts";
 import { Problems } from "../../std/problems.ts";
 import { type Infer, integer, string } from "../../std/schema.ts";
@@ -46,7 +46,6 @@ export interface LeaseSought {
   readonly fence?: number | undefined;
 }
 
-const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
 /** No lease lives that long without a renewal, which writes its file again. */
 const STALE_MS = 2 * SESSION_TTL_MAX;
@@ -57,7 +56,7 @@ export function keepLease(root: string, lease: KeptLease): void {
   const file = join(folder, `${lease.task}.json`);
   const draft = `${file}.${process.pid}`;
   try {
-    mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    makeFolders(folder);
     writeFileSync(draft, `${JSON.stringify(lease)}\n`, { mode: PRIVATE_FILE });
     renameSync(draft, file);
   } catch (error) {

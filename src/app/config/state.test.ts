@@ -24,6 +24,16 @@ describe("a variable that is empty", () => {
   });
 });
 
+test.runIf(existsSync("/proc/self"))(
+  "a state directory that the system cannot make is refused, and not tried for ever",
+  async () => {
+    const plan = join(freshDir(), "p.yaml");
+    writeFileSync(plan, "tasks: { a: { run: echo } }");
+    const { code, err } = await rota(["run", plan, "--state", "/proc/no-such-folder"], { cwd: freshDir() });
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("STATE_UNUSABLE: /proc/no-such-folder") });
+  },
+);
+
 describe("where state lives", () => {
   const project = (mark: string): string => {
     const dir = freshDir();

@@ -1,9 +1,10 @@
 /** The places inside a state directory, and which directory that is. */
-import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import type { RunId, TaskId } from "../../domain/ids.ts";
 import { unusable } from "../../domain/told.ts";
+import { makeFolders } from "../../effects/folders.ts";
 import { nearest, projectOf } from "./project.ts";
 
 const FOLDER = ".rota";
@@ -84,7 +85,7 @@ function isThere({ root, database }: StateDir): boolean {
 /** Private, because logs and plans may hold secrets. A directory that Rota makes ignores itself, so that no git checkout takes it in. */
 export function makeStateDir({ root }: StateDir): void {
   try {
-    const isNew = mkdirSync(root, { recursive: true, mode: 0o700 }) !== undefined;
+    const isNew = makeFolders(root);
     // On a read-only disk, making a folder in it would report that there is none.
     accessSync(root, constants.W_OK);
     if (isNew || basename(root) === FOLDER) ignoreItself(root);

@@ -1,8 +1,9 @@
 /** What a session gets with a claim beside the task itself: how the attempt before ended, and a long prompt as a file. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { isTaskEvent, type TaskEvent } from "../../domain/event.ts";
 import { describeOutcome } from "../../domain/outcome.ts";
+import { makeFolders } from "../../effects/folders.ts";
 import type { Granted } from "../../engine/sessions/claim-service.ts";
 import { endOf } from "../../views/timeline/attempt-end.ts";
 import type { Grant, PreviousAttempt } from "../../wire/answers.ts";
@@ -58,7 +59,7 @@ function promptFile({ state }: Parts, { run, task, fence }: Granted): string | u
   if (!("prompt" in spec.run) || Buffer.byteLength(spec.run.prompt) <= PROMPT_INLINE_MAX) return undefined;
   const file = `${state.log(run.manifest.id, spec.id, fence)}.prompt.md`;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(file));
     writeFileSync(file, spec.run.prompt, { mode: 0o600 });
     return file;
   } catch {

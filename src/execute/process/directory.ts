@@ -1,17 +1,8 @@
 /** The directory of one attempt, by which a scheduler and what it started agree about it although either may die at any moment. */
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessIdentity } from "../../domain/task.ts";
+import { makeFolders } from "../../effects/folders.ts";
 import type { Attempt } from "../executor.ts";
 import { LOG_FLAGS } from "./log.ts";
 
@@ -25,7 +16,7 @@ export function attemptDirectory(stateDir: string, { run, task, fence, verificat
 
 /** Makes the directory and opens the log, so that the attempt's own process only has to append. What the system says is thrown. */
 export function prepareDirectory(directory: string, log: string): void {
-  const isNew = mkdirSync(directory, { recursive: true, mode: 0o700 }) !== undefined;
+  const isNew = makeFolders(directory);
   // The numbers of attempts come again where a store was put back from a copy. Their logs are gone on with.
   if (!isNew) for (const name of ["begun", "outcome", "stopped"]) rmSync(join(directory, name), { force: true });
   closeSync(openLog(log));
@@ -36,7 +27,7 @@ function openLog(path: string): number {
     return openSync(path, LOG_FLAGS, 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
+    makeFolders(join(path, ".."));
     return openSync(path, LOG_FLAGS, 0o600);
   }
 }

@@ -6,6 +6,7 @@ import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, 
 import { join } from "node:path";
 import type { ProcessIdentity } from "../../domain/task.ts";
 import { unusable } from "../../domain/told.ts";
+import { makeFolders } from "../../effects/folders.ts";
 import { parseIdentity, parseTimes, textOf } from "./directory.ts";
 
 /** What a wrapper says about itself. */
@@ -32,7 +33,7 @@ export class Register {
     this.#root = processesOf(stateDir);
     this.home = join(this.#root, name);
     this.stateId = orUnusable(this.#root, () => {
-      mkdirSync(this.#root, { recursive: true, mode: 0o700 });
+      makeFolders(this.#root);
       chmodSync(this.#root, 0o700);
       const stateId = claimIdentity(this.#root, fresh);
       mkdirSync(this.home, { mode: 0o700 });

@@ -1,6 +1,7 @@
 /** The files of a store on the disk at one moment, and what is left of them when writing is interrupted. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolders } from "../../effects/folders.ts";
 import { endOfLog, placeInLog } from "../../store/sqlite/log/check.ts";
 import type { Position } from "../../store/sqlite/log/mark.ts";
 import type { Chance } from "../faults/seed/chance.ts";
@@ -23,7 +24,7 @@ export const takeImage = (file: string): Image => ({
 
 /** Without the index of the log, as after a power cut: SQLite makes it again from the log. */
 export function layDown(file: string, { db, wal, mark }: Image): void {
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolders(dirname(file));
   for (const end of ["-shm", "-wal", "-synced"]) rmSync(`${file}${end}`, { force: true });
   writeFileSync(file, db);
   if (wal.length > 0) writeFileSync(`${file}-wal`, wal);

@@ -4,7 +4,6 @@ import {
   closeSync,
   fdatasync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -16,6 +15,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { makeFolders } from "../../effects/folders.ts";
 import { bootId } from "../../effects/host.ts";
 
 export interface Platform {
@@ -63,7 +63,6 @@ export interface OpenFile {
   close(): void;
 }
 
-const OWNER_FOLDER = 0o700;
 const OWNER_FILE = 0o600;
 
 export const REAL: Platform = {
@@ -75,7 +74,7 @@ export const REAL: Platform = {
       return stat && `${stat.dev}:${stat.ino}`;
     },
     makeFolder(path) {
-      mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
+      makeFolders(path);
     },
     makePrivate: (path) => chmodSync(path, OWNER_FILE),
     read: (path) => readFileSync(path),

@@ -11,6 +11,6 @@ export const run: Run = async (input, context) => {
     ...given({ expiresMs: input.span("expires") }),
   });
   say<"token issue">(input, context, issued, () => [issued.token]);
-  context.terminal.err(`Token ${issued.id} may ${issued.scope}. It is not shown again.\n`);
+  context.terminal.err(`Token ${issued.id} has the scope ${issued.scope}. It is not shown again.\n`);
   return 0;
 };
