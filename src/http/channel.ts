@@ -12,7 +12,7 @@ import { type Line, LineCutter } from "../std/lines.ts";
 import { type AnswerLine, CALLS_MAX, CHANNEL_PATH, CHANNEL_PROTOCOL, LINE_MAX } from "../wire/frames.ts";
 import type { Route } from "../wire/route.ts";
 import type { Caller } from "../wire/service.ts";
-import type { Door } from "./door.ts";
+import type { Authenticator } from "./authentication.ts";
 import { type Input, lookUp, type ServerContext, stopping } from "./exchange.ts";
 import { queryOf, readRequest } from "./input.ts";
 import { LINGER_MS } from "./limits.ts";
@@ -34,7 +34,7 @@ export const isChannel = ({ url, headers }: IncomingMessage): boolean =>
 /** Takes over a connection whose request asked for it. */
 export function openChannel(
   context: ServerContext,
-  door: Door,
+  authenticator: Authenticator,
   request: IncomingMessage,
   socket: Socket,
   head: Buffer,
@@ -43,11 +43,11 @@ export function openChannel(
   socket.on("error", () => undefined);
   try {
     if (!isChannel(request)) throw new UserError("REQUEST_INVALID", "There is nothing to upgrade to");
-    door.admit(request);
+    authenticator.authenticate(request);
   } catch (error) {
     return writeRefusal(socket, error);
   }
-  const channel = new Channel(context, door, request, socket);
+  const channel = new Channel(context, authenticator, request, socket);
   context.channels.add(channel);
   socket.once("close", () => {
     context.channels.delete(channel);
@@ -59,7 +59,7 @@ export function openChannel(
 
 export class Channel {
   readonly #context: ServerContext;
-  readonly #door: Door;
+  readonly #authenticator: Authenticator;
   readonly #request: Pick<IncomingMessage, "headers" | "socket">;
   readonly #socket: Socket;
   readonly #lines = new LineCutter(LINE_MAX);
@@ -68,9 +68,9 @@ export class Channel {
   #slow: Timer | undefined;
   #ending = false;
 
-  constructor(context: ServerContext, door: Door, { headers }: IncomingMessage, socket: Socket) {
+  constructor(context: ServerContext, authenticator: Authenticator, { headers }: IncomingMessage, socket: Socket) {
     this.#context = context;
-    this.#door = door;
+    this.#authenticator = authenticator;
     this.#request = { headers, socket };
     this.#socket = socket;
   }
@@ -170,7 +170,7 @@ export class Channel {
     const context = this.#context;
     if (typeof method !== "string" || typeof path !== "string")
       throw new UserError("REQUEST_INVALID", "A call has a method and a path");
-    const admission = this.#door.admit(this.#named(by));
+    const admission = this.#authenticator.authenticate(this.#named(by));
     const { found, query } = lookUp(context, admission, method, path);
     if (!("route" in found)) throw new UserError("ROUTE_UNKNOWN", "There is no such path on a channel");
     const { route, params } = found;

@@ -8,7 +8,7 @@ import type { Backend, Route } from "../wire/route.ts";
 import { allows } from "../wire/scope.ts";
 import type { Caller } from "../wire/service.ts";
 import { sendJson, sendRefusal } from "./answer.ts";
-import type { Door } from "./door.ts";
+import type { Authenticator } from "./authentication.ts";
 import { checkBody, queryOf, readRequest, takeBody } from "./input.ts";
 import { BODY_BYTES, type Limits, SUBMIT_BYTES } from "./limits.ts";
 import type { Mount } from "./mount.ts";
@@ -38,14 +38,14 @@ export interface Input extends Readonly<Record<string, unknown>> {
 /** `expects`: the peer sends the body only after it was told to. */
 export function handle(
   context: ServerContext,
-  door: Door,
+  authenticator: Authenticator,
   request: IncomingMessage,
   response: ServerResponse,
   expects = false,
 ): void {
   const { method = "", url = "" } = request;
   try {
-    const admission = door.admit(request);
+    const admission = authenticator.authenticate(request);
     const { found, query } = lookUp(context, admission, method, url);
     const max = "route" in found && found.route.large ? SUBMIT_BYTES : BODY_BYTES;
     checkBody(request, max);

@@ -5,8 +5,8 @@ import type { Duplex } from "node:stream";
 import { UserError } from "../domain/errors.ts";
 import { later, millis } from "../domain/time.ts";
 import { createServer } from "../wire/node-http.ts";
+import type { Authenticator } from "./authentication.ts";
 import { isChannel, openChannel } from "./channel.ts";
-import type { Door } from "./door.ts";
 import { handle, type ServerContext } from "./exchange.ts";
 import { writeRefusal } from "./refusal.ts";
 
@@ -15,7 +15,7 @@ const [MAJOR = 0, MINOR = 0] = process.versions.node.split(".").map(Number);
 const MAY_CHOOSE = MAJOR > 24 || MINOR >= 9;
 
 /** A listener that answers, but does not yet listen. */
-export function listener(context: ServerContext, door: Door, connections: number): HttpServer {
+export function listener(context: ServerContext, authenticator: Authenticator, connections: number): HttpServer {
   const { limits } = context;
   const server = createServer({
     headersTimeout: limits.headersMs,
@@ -26,10 +26,12 @@ export function listener(context: ServerContext, door: Door, connections: number
     shouldUpgradeCallback: isChannel,
   });
   server.maxConnections = connections;
-  server.on("request", (request, response) => handle(context, door, request, response));
-  server.on("checkContinue", (request, response) => handle(context, door, request, response, true));
+  server.on("request", (request, response) => handle(context, authenticator, request, response));
+  server.on("checkContinue", (request, response) => handle(context, authenticator, request, response, true));
   if (MAY_CHOOSE)
-    server.on("upgrade", (request, socket, head) => openChannel(context, door, request, socket as Socket, head));
+    server.on("upgrade", (request, socket, head) =>
+      openChannel(context, authenticator, request, socket as Socket, head),
+    );
   server.on("clientError", refuseGarbled);
   return server;
 }

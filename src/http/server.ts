@@ -11,7 +11,7 @@ import type { Secrets } from "../effects/random.ts";
 import { noteOf, socketNote, socketPath } from "../wire/place.ts";
 import type { Service } from "../wire/service.ts";
 import { type Address, hostsOf, parseAddress, urlOf } from "./address.ts";
-import { socketDoor, tcpDoor } from "./door.ts";
+import { socketAuthenticator, tcpAuthenticator } from "./authentication.ts";
 import type { ServerContext } from "./exchange.ts";
 import { LIMITS, type Limits } from "./limits.ts";
 import { closeListener, listener } from "./listener.ts";
@@ -72,7 +72,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     onFault,
   };
 
-  const local = listener(context, socketDoor(origins, state), limits.socketConnections);
+  const local = listener(context, socketAuthenticator(origins, state), limits.socketConnections);
   const bound = await bindSocket(local, options.socket ?? socketPath(state));
   const listeners = [local];
   let closed: Promise<void> | undefined;
@@ -127,8 +127,8 @@ async function listenOnTcp(
   const tokenFile = tokens.ownerFile();
   // The allowed names depend on the port, and no request is answered before that is known.
   const hosts = new Set<string>();
-  const door = tcpDoor({ origins, hosts, tokens, lockout: new Lockout(), clock: context.clock });
-  const server = listener(context, door, context.limits.tcpConnections);
+  const authenticator = tcpAuthenticator({ origins, hosts, tokens, lockout: new Lockout(), clock: context.clock });
+  const server = listener(context, authenticator, context.limits.tcpConnections);
   await new Promise<void>((resolve, reject) => {
     const fail = (cause: Error): void => {
       reject(new UserError("LISTEN_REFUSED", `${urlOf(asked)} cannot be listened on: ${cause.message}`, { cause }));

@@ -3,8 +3,8 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { UserError } from "../../src/domain/errors.ts";
+import { socketAuthenticator } from "../../src/http/authentication.ts";
 import { Channel } from "../../src/http/channel.ts";
-import { socketDoor } from "../../src/http/door.ts";
 import { LIMITS } from "../../src/http/limits.ts";
 import { Router } from "../../src/http/router.ts";
 import { Waits } from "../../src/http/waits.ts";
@@ -12,7 +12,7 @@ import { ManualClock } from "../rig/clock.ts";
 import { scriptedService, untilGivenUp } from "../rig/service.ts";
 
 const router = new Router();
-const door = socketDoor(new Set(), "/nowhere");
+const authenticator = socketAuthenticator(new Set(), "/nowhere");
 
 export async function speakLines(pieces: Iterable<Buffer>): Promise<void> {
   const faults: unknown[] = [];
@@ -40,7 +40,7 @@ export async function speakLines(pieces: Iterable<Buffer>): Promise<void> {
   });
   const channel = new Channel(
     context,
-    door,
+    authenticator,
     { headers: {} } as IncomingMessage,
     Object.assign(socket, { setTimeout() {} }) as unknown as Socket,
   );

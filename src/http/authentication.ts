@@ -7,9 +7,9 @@ import { INSIDE } from "../wire/transport.ts";
 import type { Lockout } from "./lockout.ts";
 import { type Admission, ownerAdmission, type TokenKeeper } from "./tokens.ts";
 
-export interface Door {
+export interface Authenticator {
   /** Throws a refusal. */
-  admit(request: Pick<IncomingMessage, "headers" | "socket">): Admission;
+  authenticate(request: Pick<IncomingMessage, "headers" | "socket">): Admission;
 }
 
 /** A caller over the socket that does not give a name. */
@@ -17,9 +17,9 @@ const NAMELESS = ownerAdmission();
 const NAME_MAX = 128;
 
 /** A caller that can open the socket is the owner of the state directory and may do everything; it may also give a name. */
-export function socketDoor(origins: ReadonlySet<string>, state: string): Door {
+export function socketAuthenticator(origins: ReadonlySet<string>, state: string): Authenticator {
   return {
-    admit({ headers }) {
+    authenticate({ headers }) {
       refusePages(headers, origins);
       // A page reaches a socket only through a proxy, under a public name, and those contain a dot.
       if (headers.host?.includes(".") === true) throw refuseHost(headers.host);
@@ -41,7 +41,7 @@ function marksOf(written: string): readonly string[] {
   }
 }
 
-interface TcpDoor {
+interface TcpAuthentication {
   readonly origins: ReadonlySet<string>;
   readonly hosts: ReadonlySet<string>;
   readonly tokens: TokenKeeper;
@@ -50,11 +50,11 @@ interface TcpDoor {
 }
 
 /** A connection from this machine proves nothing: only a token does, and the caller's name follows from it alone. */
-export function tcpDoor({ origins, hosts, tokens, lockout, clock }: TcpDoor): Door {
+export function tcpAuthenticator({ origins, hosts, tokens, lockout, clock }: TcpAuthentication): Authenticator {
   /** Connections that have shown a right token go on during a lockout. */
   const trusted = new WeakSet<object>();
   return {
-    admit({ headers, socket }) {
+    authenticate({ headers, socket }) {
       if (headers.host === undefined || !hosts.has(headers.host)) throw refuseHost(headers.host);
       refusePages(headers, origins);
       const now = clock.now();
