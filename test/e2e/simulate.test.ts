@@ -339,7 +339,7 @@ test("a plan that cannot be read, or is no plan, ends with exit code 2", async (
   expect(missing).toMatchObject({ code: 2, err: expect.stringContaining("PLAN_UNREADABLE") });
 });
 
-test("ten thousand tasks are a matter of seconds, through the program's own door", async () => {
+test("ten thousand tasks are a matter of seconds, through the program itself", async () => {
   const tasks = Object.fromEntries(
     Array.from({ length: 10_000 }, (_, at) => [
       `t${at}`,

@@ -5,8 +5,8 @@ import { millis } from "../../../domain/time.ts";
 import { plural } from "../../../views/text/moment.ts";
 import { Course } from "../../../views/timeline/run-progress.ts";
 import { openDisplay, showReport } from "./run-display.ts";
-import { openDoor } from "./run-door.ts";
 import type { Questions } from "./run-questions.ts";
+import { openRunServer } from "./run-server.ts";
 import type { Display, GoOn } from "./run-work.ts";
 
 const EXIT = { succeeded: 0, failed: 1, stalled: 3, interrupted: 130 } as const;
@@ -24,7 +24,7 @@ export async function goOn(work: GoOn): Promise<number> {
     questions?.look();
   });
   const interrupts = hearInterrupts(scheduler, display);
-  const door = openDoor(work, (text) => display.notice(text));
+  const server = openRunServer(work, (text) => display.notice(text));
   try {
     if (opened.how !== "finished") {
       await engine.takeRequests();
@@ -34,7 +34,7 @@ export async function goOn(work: GoOn): Promise<number> {
   } finally {
     questions?.close();
     interrupts.close();
-    await door.close();
+    await server.close();
     stopListening();
     display.close();
   }

@@ -30,7 +30,7 @@ export const run: Run = async (input, context) => {
   await using daemon = await openDaemon({ ...of, executor });
   const isQuiet = input.flag("quiet") || input.flag("json");
   const passing = isQuiet ? undefined : sayWhatPasses(daemon.scheduler, context);
-  const server = await openDoors(daemon, { state, listen: input.text("listen"), ...where }, terminal);
+  const server = await openServer(daemon, { state, listen: input.text("listen"), ...where }, terminal);
   terminal.err(`Serving ${state.root} on ${server.socket}${server.url === undefined ? "" : ` and ${server.url}`}\n`);
   passing?.begin();
   if (input.flag("json")) {
@@ -71,14 +71,18 @@ function leftWords(left: number, { leaseTtl, orphans, again }: Leaving): string 
   return `${tasks} ${go} on; to take ${them} over, run this within ${formatDuration(leaseTtl)}: ${neutralize(again)}`;
 }
 
-interface Doors {
+interface ServerPlace {
   readonly state: StateDir;
   readonly listen: string | undefined;
   readonly socket?: string;
 }
 
 /** The API and MCP, on the socket and on every address that was asked for. */
-async function openDoors({ service, scheduler }: Daemon, { state, listen, ...where }: Doors, terminal: Terminal) {
+async function openServer(
+  { service, scheduler }: Daemon,
+  { state, listen, ...where }: ServerPlace,
+  terminal: Terminal,
+) {
   const [{ serve }, { mcpMount }, { planReader }] = await Promise.all([
     import("../../../http/server.ts"),
     import("../../../mcp/mount.ts"),

@@ -19,7 +19,7 @@ test("a session does what a run has for it, and the run goes on to its end", asy
   place.file("plan.json", JSON.stringify(plan));
   const { ended } = place.start(["run", "plan.json", "--json"]);
   await using client = connect({ state: join(place.dir, ".rota") });
-  await until("it has a door", () => answers(client));
+  await until("it answers on its socket", () => answers(client));
   await client.join({ agent: "agents", session: "s" });
   const grant = await client.claim({ session: "s", waitMs: 10_000 });
   expect(grant).toMatchObject({ task: "asked", prompt: "Say yes" });

@@ -13,11 +13,11 @@ import type { GoOn } from "./run-work.ts";
 /** After this time a caller may want to ask. */
 const OPENS_AFTER = millis(500);
 
-export interface DoorHandle {
+export interface RunServer {
   close(): Promise<void>;
 }
 
-export function openDoor(work: GoOn, notice: (text: string) => void): DoorHandle {
+export function openRunServer(work: GoOn, notice: (text: string) => void): RunServer {
   const { clock } = work.scheduler;
   const { run } = work.opened;
   const hasSessions = run.tasks.some(({ spec }) => spec.pool !== undefined);
