@@ -26,9 +26,9 @@ const AT_START = [
 ];
 
 const dist = resolve(process.argv[2] ?? "dist");
-/** Gives out what nearly every start needs, as it was compiled: see `keep.mjs`, which is called after this. */
-const keeper = await import(pathToFileURL(join(dist, "cli/kept.js")).href);
-const { PARTS } = keeper;
+/** Gives out what nearly every start needs, as it was compiled: see `compile-cache.mjs`, which is called after this. */
+const compileCache = await import(pathToFileURL(join(dist, "cli/compile-cache.js")).href);
+const { PARTS } = compileCache;
 const { rolldown } = await import("rolldown");
 /** Less to read; names stay, so that what is reported can be found. */
 const minify = { compress: false, mangle: false, codegen: { removeWhitespace: true } };
@@ -71,7 +71,7 @@ for (const [fileName, code] of [...output.flatMap(filesOf), ...entrance]) {
  * there, too.
  */
 async function bundleEntrance() {
-  const input = Object.fromEntries(["main", "kept"].map((name) => [name, join(dist, "cli", `${name}.js`)]));
+  const input = Object.fromEntries(["main", "compile-cache"].map((name) => [name, join(dist, "cli", `${name}.js`)]));
   const bundle = await rolldown({ input, platform: "node", external: [/^node:/, /\/(?:program|errors)\.js$/] });
   const { output } = await bundle.generate({
     format: "cjs",
@@ -80,22 +80,22 @@ async function bundleEntrance() {
     minify,
   });
   const files = output.map(({ fileName, code }) => [fileName, code]);
-  return [...files, ["kept.js", `export{${Object.keys(keeper).join()}}from"./kept.cjs";`]];
+  return [...files, ["compile-cache.js", `export{${Object.keys(compileCache).join()}}from"./compile-cache.cjs";`]];
 }
 
 function filesOf({ fileName, code }) {
-  const kept = PARTS.find((name) => fileName === `bundle/${name}.js`);
-  return kept === undefined ? [[fileName, takenDirectly(code)]] : keptFiles(kept, takenDirectly(code));
+  const part = PARTS.find((name) => fileName === `bundle/${name}.js`);
+  return part === undefined ? [[fileName, takenDirectly(code)]] : partFiles(part, takenDirectly(code));
 }
 
 /**
- * A module in three files: as it is, as a function whose compiled form can be kept, and under its name a module that takes whichever can be used.
+ * A module in three files: as it is, as a function whose compiled form can be cached, and under its name a module that takes whichever can be used.
  * The function's text has no letters beyond ASCII, so that it is read as it stands and takes half the memory.
  */
-function keptFiles(name, code) {
+function partFiles(name, code) {
   const importing = code.replaceAll(/\bimport\{([^}]*)\}from"(\.[^"]+)";/g, (_, names, place) => {
     const taken = pairs(names).map(([theirs, own]) => `${theirs}:${own}`);
-    return `const{${taken.join()}}=${keptFrom(place)};`;
+    return `const{${taken.join()}}=${importedFrom(place)};`;
   });
   const { body, exported } = partsOf(importing);
   const returned = [...exported].map(([theirs, own]) => `${theirs}:${own}`);
@@ -106,7 +106,7 @@ function keptFiles(name, code) {
   const text = `(function($parts,$url,$load){"use strict";${own}return{${returned.join()}}})`;
   const names = [...exported.keys()];
   const either = [
-    `import{part}from"../kept.js";`,
+    `import{part}from"../compile-cache.js";`,
     `const all=part("${name}")??await import("./${name}.plain.js");`,
     `const{${names.map((each) => `${each}:$_${each}`).join()}}=all;`,
     `export{${names.map((each) => `$_${each} as ${each}`).join()}};`,
@@ -119,7 +119,7 @@ function keptFiles(name, code) {
 }
 
 /** What a part imports: one of those before it, or the few lines that the bundler adds of its own, which are as well had on the spot. */
-function keptFrom(place) {
+function importedFrom(place) {
   const index = PARTS.findIndex((part) => place === `./${part}.js`);
   if (index !== -1) return `$parts[${index}]`;
   const { body, exported } = partsOf(written.get(`bundle/${place.slice(2)}`));

@@ -96,8 +96,11 @@ function build(node) {
 function bundle(node, dist) {
   const { status } = spawnSync(node, [join(root, "scripts/bundle.mjs"), dist], { cwd: root, stdio: "inherit" });
   if (status !== 0) return console.log("rota: not bundled, so commands start more slowly");
-  const keeping = spawnSync(node, [...FLAGS, join(root, "scripts/keep.mjs"), dist], { cwd: root, stdio: "inherit" });
-  if (keeping.status !== 0) console.log("rota: nothing kept of what was compiled, so commands start more slowly");
+  const caching = spawnSync(node, [...FLAGS, join(root, "scripts/compile-cache.mjs"), dist], {
+    cwd: root,
+    stdio: "inherit",
+  });
+  if (caching.status !== 0) console.log("rota: no compile cache, so commands start more slowly");
 }
 
 /** Tries again when another build, started at the same moment, swaps its own in between. */

@@ -33,7 +33,7 @@ async function start(): Promise<void> {
 
 /** From the build's compiled parts: to find and read the modules takes longer than to run them. */
 async function program(): Promise<typeof import("./program.ts")> {
-  const { part } = await import("./kept.ts");
+  const { part } = await import("./compile-cache.ts");
   return (part("look")?.["program"] as typeof import("./program.ts") | undefined) ?? (await import("./program.ts"));
 }
 

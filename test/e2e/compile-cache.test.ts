@@ -22,19 +22,19 @@ describe.each([
 
   const at = (path: string): string => JSON.stringify(pathToFileURL(join(CLI, path)).href);
 
-  test("it begins with what was kept, not with modules, where it can", () => {
-    const asked = `console.log(typeof (await import(${at("kept.js")})).part("look")?.program.runProgram)`;
+  test("it begins with the compile cache, not with modules, where it can", () => {
+    const asked = `console.log(typeof (await import(${at("compile-cache.js")})).part("look")?.program.runProgram)`;
     expect(node("--input-type=module", "--eval", asked)).toBe(taken.length > 0 ? "function\n" : "undefined\n");
   });
 
   test("it takes what it can use", () => {
-    const asked = `await import(${at("bundle/start.js")}); console.log([...(await import(${at("kept.js")})).taken.keys()].join())`;
+    const asked = `await import(${at("bundle/start.js")}); console.log([...(await import(${at("compile-cache.js")})).taken.keys()].join())`;
     expect(node("--input-type=module", "--eval", asked)).toBe(`${taken.join()}\n`);
   });
 
   test("modules and the program's entrance take the same", () => {
     const asked = `const { createRequire } = await import("node:module");
-      console.log((await import(${at("kept.js")})).part === createRequire(${at("main.cjs")})("./kept.cjs").part)`;
+      console.log((await import(${at("compile-cache.js")})).part === createRequire(${at("main.cjs")})("./compile-cache.cjs").part)`;
     expect(node("--input-type=module", "--eval", asked)).toBe("true\n");
   });
 

@@ -1,6 +1,7 @@
 /**
- * Parts of the program as they were compiled when it was built. Node keeps compiled code too, but saves it before anything was called: what
- * a start calls would then be compiled at every start, and that took a quarter of it. `scripts/bundle.mjs` writes them.
+ * The compile cache: parts of the program as they were compiled when it was built. Node has a cache of compiled code too, but saves it before
+ * anything was called: what a start calls would then be compiled at every start, and that took a quarter of it. `scripts/bundle.mjs` writes the
+ * parts, and `scripts/compile-cache.mjs` their compiled form.
  */
 import { readFileSync } from "node:fs";
 import { Script } from "node:vm";
@@ -16,8 +17,8 @@ export type PartName = (typeof PARTS)[number];
 
 /** The files of a part: its text, and the code that this Node has compiled. */
 export const bodyOf = (name: PartName, folder: string): URL => new URL(`${name}.body.js`, folder);
-export const keptOf = (name: PartName, folder: string): URL =>
-  new URL(`${name}.${process.version}-${process.arch}.kept`, folder);
+export const cacheOf = (name: PartName, folder: string): URL =>
+  new URL(`${name}.${process.version}-${process.arch}.cache`, folder);
 
 export interface Parts {
   /**
@@ -60,7 +61,7 @@ export function partsIn(
 export const { part, taken } = partsIn(new URL("./bundle/", import.meta.url).href);
 
 function scriptOf(name: PartName, folder: string): Script | undefined {
-  const cachedData = bytesOf(keptOf(name, folder));
+  const cachedData = bytesOf(cacheOf(name, folder));
   if (cachedData === undefined) return undefined;
   const body = bodyOf(name, folder);
   const script = new Script(readFileSync(body, "latin1"), { filename: body.href, cachedData });

@@ -1,6 +1,6 @@
 /**
- * `node scripts/keep.mjs DIST`: keeps what Node has compiled of the program once it has run a plan and looked at it, so that no start compiles
- * that again. Called by the build, with the Node that is to run the program: another one finds nothing that it can use, and does without.
+ * `node scripts/compile-cache.mjs DIST`: writes the compile cache, which is what Node has compiled of the program once it has run a plan and looked
+ * at it, so that no start compiles that again. Called by the build, with the Node that is to run the program: another one finds nothing that it can use, and does without.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,11 +12,11 @@ import { Script } from "node:vm";
 const dist = resolve(process.argv[2] ?? "dist");
 const bundle = pathToFileURL(join(dist, "cli/bundle/")).href;
 const own = (path) => import(pathToFileURL(join(dist, "cli", path)).href);
-const { PARTS, taken, bodyOf, keptOf } = await own("kept.js");
+const { PARTS, taken, bodyOf, cacheOf } = await own("compile-cache.js");
 
 /** Some tasks are independent, some are not, and a failing task is tried again. */
 const PLAN = {
-  name: "kept",
+  name: "compile-cache",
   tasks: {
     ...Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`t${index}`, { run: ["true"] }])),
     after: { run: "true", needs: ["t0", "t1"] },
@@ -27,14 +27,14 @@ const PLAN = {
 /** How a run ends of which something failed. */
 const FAILED = 1;
 
-// A run changes settings of the engine once it is loaded. What is kept is for the settings under which it is loaded.
+// A run changes settings of the engine once it is loaded. The cache is for the settings under which it is loaded.
 v8.setFlagsFromString = () => {};
-for (const name of PARTS) keep(name, new Script(readFileSync(bodyOf(name, bundle), "latin1")));
+for (const name of PARTS) save(name, new Script(readFileSync(bodyOf(name, bundle), "latin1")));
 await tryOut();
-for (const [name, script] of taken) keep(name, script);
+for (const [name, script] of taken) save(name, script);
 
-function keep(name, script) {
-  writeFileSync(keptOf(name, bundle), script.createCachedData());
+function save(name, script) {
+  writeFileSync(cacheOf(name, bundle), script.createCachedData());
 }
 
 async function tryOut() {
