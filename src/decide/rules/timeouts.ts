@@ -20,11 +20,11 @@ export interface LifeSigns {
   readonly leaptSinceProgress: Millis;
 }
 
-/** The earliest moment at which this held task has to be looked at. Time-outs are multiplied by `patience`. */
+/** The earliest moment at which this held task has to be looked at. Time-outs are multiplied by `timeoutFactor`, which grows under pressure. */
 export function nextDeadline(
   task: Task,
   signs: LifeSigns | undefined,
-  patience = 1,
+  timeoutFactor = 1,
   stuckAfter = STUCK_AFTER,
 ): Instant | undefined {
   const { status } = task;
@@ -32,7 +32,7 @@ export function nextDeadline(
   // One past the deadline: a lease holds up to and including it.
   const expiry = later(status.lease.deadline, millis(1));
   if (!hasBegun(status)) return expiry;
-  return earliest(expiry, nextLimit(task, signs, patience)?.at, nextSilence(task, signs, stuckAfter)?.at);
+  return earliest(expiry, nextLimit(task, signs, timeoutFactor)?.at, nextSilence(task, signs, stuckAfter)?.at);
 }
 
 /** What must happen to the held task now, if anything. */
@@ -40,14 +40,14 @@ export function overdue(
   task: Task,
   signs: LifeSigns | undefined,
   now: Instant,
-  patience = 1,
+  timeoutFactor = 1,
   stuckAfter = STUCK_AFTER,
 ): Overdue | undefined {
   const { status } = task;
   if (!isHeld(status)) return undefined;
   if (isExpired(status.lease, now)) return { kind: "expired" };
   if (!hasBegun(status)) return undefined;
-  const limit = nextLimit(task, signs, patience);
+  const limit = nextLimit(task, signs, timeoutFactor);
   if (limit !== undefined && limit.at <= now) return { kind: "stop", reason: { kind: "timeout", limit: limit.limit } };
   const silence = nextSilence(task, signs, stuckAfter);
   if (silence === undefined || silence.at > now) return undefined;
@@ -85,14 +85,14 @@ function nextSilence(
 function nextLimit(
   { status, spec }: Task,
   signs: LifeSigns | undefined,
-  patience: number,
+  timeoutFactor: number,
 ): { readonly at: Instant; readonly limit: "soft" | "hard" } | undefined {
   if (!hasBegun(status)) return undefined;
   const { soft, hard } = spec.timeout;
   const stopped = status.stopping;
   const begun = later(status.since, signs?.leaptSinceBegun ?? millis(0));
   if (stopped === undefined && soft !== undefined && soft < hard)
-    return { at: later(begun, millis(soft * patience)), limit: "soft" };
+    return { at: later(begun, millis(soft * timeoutFactor)), limit: "soft" };
   const hardPassed = stopped !== undefined && !(stopped.kind === "timeout" && stopped.limit === "soft");
-  return hardPassed ? undefined : { at: later(begun, millis(hard * patience)), limit: "hard" };
+  return hardPassed ? undefined : { at: later(begun, millis(hard * timeoutFactor)), limit: "hard" };
 }

@@ -26,7 +26,7 @@ export interface LookoutDeps {
   readonly roll: Roll;
   readonly modeOf: (pool: string) => DispatchMode;
   /** The factor by which time-outs are longer now. */
-  readonly patience: () => number;
+  readonly timeoutFactor: () => number;
   readonly stuckAfter: Millis | undefined;
 }
 
@@ -39,8 +39,8 @@ export class Lookout {
 
   /** A deadline of a held task has come. */
   look(turn: Turn, run: Run, task: Task): void {
-    const { signs, stopper, patience, stuckAfter } = this.#deps;
-    const found = overdue(task, signs.of(task), turn.now, patience(), stuckAfter);
+    const { signs, stopper, timeoutFactor, stuckAfter } = this.#deps;
+    const found = overdue(task, signs.of(task), turn.now, timeoutFactor(), stuckAfter);
     switch (found?.kind) {
       case "expired":
         return this.expire(turn, run, task);

@@ -40,8 +40,8 @@ export function assembleWork({ clock, executor, logOf, options, ...deps }: WorkD
   const { grace = GRACE, stuckAfter } = options;
   const signs = new Signs(() => clock.leapt());
   /** Time-outs are longer when the queue is full. */
-  const patience = (): number => PRESSURE_POLICY[pools.local.mode].timeoutFactor;
-  const deadlines = new Deadlines((_, task) => nextDeadline(task, signs.of(task), patience(), stuckAfter));
+  const timeoutFactor = (): number => PRESSURE_POLICY[pools.local.mode].timeoutFactor;
+  const deadlines = new Deadlines((_, task) => nextDeadline(task, signs.of(task), timeoutFactor(), stuckAfter));
   const nodeOf = (worker: WorkerId): string => pools.local.nodeOf(worker).name;
   const leases = new Leases({
     world,
@@ -61,6 +61,17 @@ export function assembleWork({ clock, executor, logOf, options, ...deps }: WorkD
   });
   const verifier: Verifier = new Verifier({ leases, workers, ttl, max: Math.max(1, options.workers.length), isShut });
   const stopper = new Stopper({ leases, workers, grace });
-  const lookout = new Lookout({ world, pools, workers, leases, signs, stopper, roll, modeOf, patience, stuckAfter });
+  const lookout = new Lookout({
+    world,
+    pools,
+    workers,
+    leases,
+    signs,
+    stopper,
+    roll,
+    modeOf,
+    timeoutFactor,
+    stuckAfter,
+  });
   return { deadlines, signs, leases, workers, verifier, stopper, lookout };
 }
