@@ -12,7 +12,7 @@ export interface Ask {
   /** Whether the call may be repeated without harm: then a broken connection is no reason to give up. */
   readonly repeatable: boolean;
   /** How long the daemon may be silent, in milliseconds. */
-  readonly patience: number;
+  readonly answerTimeout: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

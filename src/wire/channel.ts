@@ -23,7 +23,7 @@ export class Channel {
   readonly #pending = new Map<number, Pending>();
   readonly #silent: () => Error;
   #next = 0;
-  #patience = 0;
+  #answerTimeout = 0;
 
   /** `silent`: the error for a connection that is silent for longer than any call waits. */
   constructor(socket: Socket, head: Buffer, silent: () => Error) {
@@ -47,7 +47,7 @@ export class Channel {
     return this.#pending.size >= CALLS_MAX / 2;
   }
 
-  ask({ method, path, body, by, signal, patience }: Ask): Promise<AnswerLine> {
+  ask({ method, path, body, by, signal, answerTimeout }: Ask): Promise<AnswerLine> {
     const id = this.#next++;
     return new Promise((resolve, reject) => {
       const abort = (): void => {
@@ -66,7 +66,7 @@ export class Channel {
         answered: (answer) => settle(() => resolve(answer)),
         fail: (error) => settle(() => reject(error)),
       });
-      this.#watch(patience);
+      this.#watch(answerTimeout);
       const from = by === undefined ? "" : `,"by":${JSON.stringify(by)}`;
       const what = body === undefined ? "" : `,"body":${body}`;
       this.#socket.write(`{"id":${id},"method":"${method}","path":${JSON.stringify(path)}${from}${what}}\n`);
@@ -86,17 +86,17 @@ export class Channel {
     if (this.#lines.isTooLong) this.#break(new UserError("DAEMON_FAILED", "The answer is too large"));
   }
 
-  /** A call waits for an answer: the silence may last as long as the most patient call allows. */
-  #watch(patience: number): void {
-    if (this.#patience === 0) this.#socket.ref();
-    if (patience <= this.#patience) return;
-    this.#patience = patience;
-    this.#socket.setTimeout(patience);
+  /** A call waits for an answer: the daemon may be silent for the longest time-out of the calls that wait. */
+  #watch(answerTimeout: number): void {
+    if (this.#answerTimeout === 0) this.#socket.ref();
+    if (answerTimeout <= this.#answerTimeout) return;
+    this.#answerTimeout = answerTimeout;
+    this.#socket.setTimeout(answerTimeout);
   }
 
   /** While no call waits for an answer, the channel does not keep the process alive. */
   #rest(): void {
-    this.#patience = 0;
+    this.#answerTimeout = 0;
     this.#socket.setTimeout(0);
     this.#socket.unref();
   }

@@ -97,7 +97,7 @@ export interface Client extends AsyncDisposable {
 }
 
 /** How long a daemon may take to answer a call that does not wait for anything. */
-const PATIENCE = 60_000;
+const ANSWER_TIMEOUT = 60_000;
 const NEWEST = "last";
 
 /** Nothing is sent before the first call: that call reports when there is no daemon. */
@@ -118,7 +118,7 @@ export function connect(place: DaemonPlace, options: ConnectOptions = {}): Clien
       method: route.method,
       path: pathOf(route, params, request),
       repeatable,
-      patience: PATIENCE + (route.waits && typeof waitMs === "number" ? waitMs : 0),
+      answerTimeout: ANSWER_TIMEOUT + (route.waits && typeof waitMs === "number" ? waitMs : 0),
       signal: call?.signal,
       ...(route.method === "POST" && { body: JSON.stringify(request) }),
       by: call?.by,

@@ -41,7 +41,7 @@ export async function listen({ transport, clock, signal, pathAfter, take, ...sta
       path: pathAfter(after),
       signal,
       repeatable: true,
-      patience: SILENCE_MAX,
+      answerTimeout: SILENCE_MAX,
       headers,
     } as const;
     try {

@@ -42,7 +42,7 @@ export function openTransport(where: Where, by: string | undefined, inside: read
   });
 
   const send = (ask: Ask, answered: (answer: IncomingMessage) => void, fail: (error: Error) => void): void => {
-    const { method, path, body, signal, patience } = ask;
+    const { method, path, body, signal, answerTimeout } = ask;
     // Looked up for every call: a daemon that was restarted may listen somewhere else.
     target = targetOf(where);
     const headers: Record<string, string | number> = { ...identity, ...ask.headers, ...named(ask.by) };
@@ -50,7 +50,7 @@ export function openTransport(where: Where, by: string | undefined, inside: read
       headers["content-type"] = "application/json";
       headers["content-length"] = Buffer.byteLength(body);
     }
-    const request = open({ ...target.connection, method, path, headers, agent, timeout: patience });
+    const request = open({ ...target.connection, method, path, headers, agent, timeout: answerTimeout });
     const abort = (): void => void request.destroy(reasonOf(signal));
     request.once("response", answered);
     request.once("timeout", () => request.destroy(silent(target.name)));

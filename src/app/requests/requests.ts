@@ -39,7 +39,7 @@ export interface Answer {
 }
 
 /** How long to wait for an answer. The request holds all the same. */
-const PATIENCE = seconds(3);
+const ANSWER_TIMEOUT = seconds(3);
 
 export async function ask(wish: Wish, where: Parameters<typeof existingState>[0]): Promise<Answer> {
   const state = existingState(where);
@@ -118,7 +118,7 @@ async function hear(
 ): Promise<Pick<Answer, "answer" | "run"> | undefined> {
   const enough = new AbortController();
   const clock = systemClock();
-  const timer = clock.at(later(clock.now(), PATIENCE), () => enough.abort());
+  const timer = clock.at(later(clock.now(), ANSWER_TIMEOUT), () => enough.abort());
   let run = before;
   const look = async (): Promise<Answer["answer"] | undefined> => {
     const stays = await isScheduled(store);

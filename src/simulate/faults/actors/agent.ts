@@ -39,7 +39,7 @@ const EXPECTED: ReadonlySet<string> = new Set([
   "RUN_UNKNOWN",
 ]);
 const TRIES_MAX = 6;
-const PATIENCE = seconds(10);
+const ANSWER_TIMEOUT = seconds(10);
 
 export class Agent {
   readonly draft: SessionDraft;
@@ -147,7 +147,7 @@ export class Agent {
       left -= step;
       if (left <= 0) break;
       const report: LeaseReport = chance.flip(0.2) ? { kind: "progress", note: "on it" } : { kind: "heartbeat" };
-      const answer = await this.#report(grant, report, isPunctual ? PATIENCE : beatEvery);
+      const answer = await this.#report(grant, report, isPunctual ? ANSWER_TIMEOUT : beatEvery);
       if (answer === "lost") return;
       if (answer === "stop") break;
     }
@@ -175,7 +175,7 @@ export class Agent {
   async #report(
     grant: Grant,
     report: LeaseReport,
-    patience: Millis = PATIENCE,
+    answerTimeout: Millis = ANSWER_TIMEOUT,
   ): Promise<"on" | "stop" | "lost" | "silence"> {
     const { front, network } = this.#deps;
     try {
@@ -184,7 +184,7 @@ export class Agent {
         life: this.life,
         what: `${report.kind} ${grant.task}`,
         handle: (at) => front.report(at, grant, report),
-        patience,
+        answerTimeout,
       });
       return stops ? "stop" : "on";
     } catch (error) {
@@ -202,8 +202,8 @@ export class Agent {
   ): Promise<{ readonly value: T } | undefined> {
     const { network } = this.#deps;
     try {
-      const patience = millis(wait + PATIENCE);
-      return { value: await network.call({ client: this.id, life: this.life, what, handle, patience }) };
+      const answerTimeout = millis(wait + ANSWER_TIMEOUT);
+      return { value: await network.call({ client: this.id, life: this.life, what, handle, answerTimeout }) };
     } catch (error) {
       if (error instanceof Unreachable) return undefined;
       const code = this.#expect(error, what);

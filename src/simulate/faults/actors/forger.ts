@@ -23,7 +23,7 @@ export function forge(arena: Arena, chance: Chance): void {
         await at.engine.reception.report(forged, { kind: "complete", outcome });
         arena.monitor.violate(`a forged report on ${forged.run}/${forged.task}/${forged.fence} was accepted`);
       },
-      patience: seconds(10),
+      answerTimeout: seconds(10),
     })
     .catch((error: unknown) => {
       if (!(error instanceof UserError) || error.code === "TOKEN_WRONG" || error.code === "RUN_UNKNOWN") return;

@@ -25,7 +25,7 @@ export interface PeopleDeps {
 
 /** Answers that people may get at any time. */
 const EXPECTED: ReadonlySet<string> = new Set(["CANNOT_EDIT", "QUEUE_FULL", "RUN_UNKNOWN"]);
-const PATIENCE = seconds(15);
+const ANSWER_TIMEOUT = seconds(15);
 
 export class People {
   readonly #deps: PeopleDeps;
@@ -158,7 +158,7 @@ export class People {
   async #call(what: string, handle: (at: SimulatedScheduler) => Promise<unknown>): Promise<boolean> {
     const { network, violate } = this.#deps;
     try {
-      await network.call({ client: "people", life: this.#life, what, handle, patience: PATIENCE });
+      await network.call({ client: "people", life: this.#life, what, handle, answerTimeout: ANSWER_TIMEOUT });
       return true;
     } catch (error) {
       if (error instanceof Unreachable) return false;

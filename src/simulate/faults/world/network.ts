@@ -32,7 +32,7 @@ export interface Call<S, T> {
   readonly what: string;
   readonly handle: (server: S) => Promise<T>;
   /** How long the caller waits for an answer. */
-  readonly patience: Millis;
+  readonly answerTimeout: Millis;
 }
 
 /** The direction in which messages are lost. */
@@ -68,7 +68,7 @@ export class Network<S extends Server> {
     const { clock } = this.#deps;
     const answered = Promise.withResolvers<T>();
     const answer = (act: () => void): void => call.life.enter(act);
-    const timer = clock.at(later(clock.now(), call.patience), () =>
+    const timer = clock.at(later(clock.now(), call.answerTimeout), () =>
       answer(() => answered.reject(new Unreachable(call.what))),
     );
     const close = (act: () => void) => (): void => {
