@@ -16,20 +16,20 @@ interface Surroundings {
   readonly clock: Clock;
   readonly lasts: (task: Parameters<Duration>[0]["task"]) => Millis;
   /** How long a session waits in a claim, and keeps a task without a sign of life. */
-  readonly patience: Millis;
+  readonly staysFor: Millis;
 }
 
 /** Kept once all have joined. They work until the engine closes. */
 export async function bringSessions(pools: Readonly<Record<string, number>>, around: Surroundings): Promise<void> {
   for (const [id, pool] of sessionsOf(pools)) {
-    await around.engine.reception.join({ id, agent: pool, pool, capabilities: [], slots: 1, ttl: around.patience });
+    await around.engine.reception.join({ id, agent: pool, pool, capabilities: [], slots: 1, ttl: around.staysFor });
     void work(id, around);
   }
 }
 
-async function work(session: WorkerId, { engine, clock, lasts, patience }: Surroundings): Promise<void> {
+async function work(session: WorkerId, { engine, clock, lasts, staysFor }: Surroundings): Promise<void> {
   for (;;) {
-    const granted = await engine.reception.claim({ session, wait: patience });
+    const granted = await engine.reception.claim({ session, wait: staysFor });
     if (granted === undefined) return;
     const { run, task, fence, token } = granted;
     const durationMs = lasts(task.spec.id);

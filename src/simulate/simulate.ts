@@ -67,7 +67,7 @@ export async function simulate({ name, specs, site, durations, history }: Simula
   });
   await engine.open();
   const schedule = follow(engine);
-  await clock.passUntil(bringSessions(site.pools, { engine, clock, lasts, patience: FOR_EVER }));
+  await clock.passUntil(bringSessions(site.pools, { engine, clock, lasts, staysFor: FOR_EVER }));
   await clock.passUntil(
     engine.submit(manifestOf(name, site), specs.map(forAnySession)).then((submitted) => engine.idle(submitted)),
   );
