@@ -6,7 +6,7 @@ import { previousText } from "../../views/claim/grant.ts";
 import type { Grant, LeaseReply, SessionReply, Settled } from "../../wire/answers.ts";
 import type { Client } from "../../wire/client.ts";
 import type { JoinRequest, LeaseRequest } from "../../wire/messages.ts";
-import { patiently, renewing, within } from "../patience.ts";
+import { renewing, retryWhileAway, within } from "../daemon-retry.ts";
 import type { AgentEnd, StartAgent } from "./agent-command.ts";
 
 export interface WorkOptions {
@@ -39,8 +39,8 @@ type Working = WorkOptions & { readonly clock: Clock };
 /** How many renewals are made during a lease: two may be lost on the way. */
 const RENEWALS = 3;
 /** How long a daemon may be away before a report on a task is given up. */
-const REPORT_PATIENCE = minutes(5);
-const LEAVE_PATIENCE = millis(2_000);
+const REPORT_RETRY_MAX = minutes(5);
+const LEAVE_RETRY_MAX = millis(2_000);
 
 /** Ends when no task came in time, or when it is stopped. The session leaves before that. */
 export async function work(asked: WorkOptions & { readonly clock?: Clock }): Promise<void> {
@@ -54,7 +54,7 @@ export async function work(asked: WorkOptions & { readonly clock?: Clock }): Pro
       await doTask(grant, joined.session, options);
     }
   } finally {
-    await patiently(() => client.leave(joined.session), LEAVE_PATIENCE, clock).catch(() => undefined);
+    await retryWhileAway(() => client.leave(joined.session), LEAVE_RETRY_MAX, clock).catch(() => undefined);
   }
 }
 
@@ -136,7 +136,7 @@ async function report(
     return client.complete({ ...lease, summary: head });
   };
   if (ending === "lost") return;
-  const { task, state } = await patiently(send, REPORT_PATIENCE, clock);
+  const { task, state } = await retryWhileAway(send, REPORT_RETRY_MAX, clock);
   tell(`${task}: ${state}${ending === undefined ? "" : ` (${ending})`}`);
 }
 

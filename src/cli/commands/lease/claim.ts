@@ -1,8 +1,8 @@
 /** `rota claim [TASK]`: gets a task for a session, keeps its lease in a private file, and says what to do. */
 
 import { keepLease } from "../../../app/agents/kept-leases.ts";
+import { within } from "../../../app/daemon-retry.ts";
 import { currentTime } from "../../../app/look/now.ts";
-import { within } from "../../../app/patience.ts";
 import { freshKey } from "../../../app/requests/fresh-key.ts";
 import { UserError } from "../../../domain/errors.ts";
 import type { Priority } from "../../../domain/spec.ts";

@@ -1,6 +1,6 @@
 /** `rota heartbeat TASK`: renews the lease, once or again and again for as long as the task is held. */
 import { isKept, renewKept } from "../../../app/agents/kept-leases.ts";
-import { renewing } from "../../../app/patience.ts";
+import { renewing } from "../../../app/daemon-retry.ts";
 import { UserError } from "../../../domain/errors.ts";
 import { millis } from "../../../domain/time.ts";
 import type { LeaseReply } from "../../../wire/answers.ts";

@@ -1,6 +1,6 @@
 /** The common part of a holder's commands: find the lease, send the report, keep or remove the file, say what came of it. */
 import { dropLease, renewKept } from "../../../app/agents/kept-leases.ts";
-import { patiently } from "../../../app/patience.ts";
+import { retryWhileAway } from "../../../app/daemon-retry.ts";
 import { UserError } from "../../../domain/errors.ts";
 import { millis } from "../../../domain/time.ts";
 import { momentOf } from "../../../views/status/workers.ts";
@@ -50,7 +50,7 @@ export async function sending<T>(
   input: Pick<Input, "span">,
 ): Promise<T> {
   try {
-    return await patiently(ask, input.span("wait") ?? millis(0));
+    return await retryWhileAway(ask, input.span("wait") ?? millis(0));
   } catch (error) {
     const isOver = error instanceof UserError && (error.code === "LEASE_LOST" || error.code === "TOKEN_WRONG");
     if (isOver && kept !== undefined) dropLease(root, kept);

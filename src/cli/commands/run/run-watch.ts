@@ -25,7 +25,7 @@ export interface Watching {
 }
 
 /** How long a daemon may be away before this command gives up. */
-const PATIENCE = seconds(60);
+const AWAY_MAX = seconds(60);
 const PAGE = 2_000;
 const TAIL_LINES = 10;
 const EXIT = { succeeded: 0, failed: 1, stalled: 3, interrupted: 130 } as const;
@@ -81,7 +81,7 @@ async function follow(
     }
     if (isOver) return true;
     if (isScheduled) seenAt = reader.now();
-    else if (reader.now() > later(seenAt, PATIENCE)) throw abandoned(run);
+    else if (reader.now() > later(seenAt, AWAY_MAX)) throw abandoned(run);
   }
   return false;
 }

@@ -1,5 +1,5 @@
 /** `rota session wait`: waits until there is a task for the session to claim. */
-import { within } from "../../../app/patience.ts";
+import { within } from "../../../app/daemon-retry.ts";
 import { minutes } from "../../../domain/time.ts";
 import type { Run } from "../../frame/command.ts";
 import { callDaemon } from "../../frame/daemon.ts";

@@ -3,7 +3,7 @@ import { ManualClock } from "../../test/rig/clock.ts";
 import { UserError } from "../domain/errors.ts";
 import { millis, minutes, seconds } from "../domain/time.ts";
 import { WAIT_MAX } from "../wire/messages.ts";
-import { patiently, renewing, within } from "./patience.ts";
+import { renewing, retryWhileAway, within } from "./daemon-retry.ts";
 
 const missing = () => new UserError("DAEMON_MISSING", "no daemon");
 const stopping = () => new UserError("DAEMON_STOPPING", "it went away");
@@ -26,15 +26,15 @@ describe("a daemon that is away", () => {
   test("is asked again until it is back", async () => {
     const clock = new ManualClock();
     const { ask } = answering<string>(missing(), stopping(), missing(), "here");
-    const answer = patiently(ask, seconds(1), clock);
+    const answer = retryWhileAway(ask, seconds(1), clock);
     await clock.advance(400);
     expect(await answer).toBe("here");
   });
 
-  test("is given up when the patience ends, and at once without any", async () => {
+  test("is given up when the time is over, and at once where there is none", async () => {
     const clock = new ManualClock();
-    await expect(patiently(answering(missing()).ask, seconds(0), clock)).rejects.toThrow("no daemon");
-    const late = patiently(answering(missing()).ask, seconds(1), clock);
+    await expect(retryWhileAway(answering(missing()).ask, seconds(0), clock)).rejects.toThrow("no daemon");
+    const late = retryWhileAway(answering(missing()).ask, seconds(1), clock);
     const refused = expect(late).rejects.toThrow("no daemon");
     await clock.advance(1_000);
     await refused;
@@ -42,7 +42,9 @@ describe("a daemon that is away", () => {
 
   test("is told from a daemon that refuses", async () => {
     const refusal = new UserError("LEASE_LOST", "too late");
-    await expect(patiently(answering<string>(refusal, "x").ask, minutes(1), new ManualClock())).rejects.toBe(refusal);
+    await expect(retryWhileAway(answering<string>(refusal, "x").ask, minutes(1), new ManualClock())).rejects.toBe(
+      refusal,
+    );
   });
 });
 

@@ -11,9 +11,9 @@ const PAUSE = millis(100);
 const isAway = (error: unknown): boolean =>
   error instanceof UserError && (error.code === "DAEMON_MISSING" || error.code === "DAEMON_STOPPING");
 
-/** Repeats the call while the daemon is away, until the patience is used up. The call must be harmless to repeat. */
-export async function patiently<T>(ask: () => Promise<T>, patience: Millis, clock = systemClock()): Promise<T> {
-  const end = later(clock.now(), patience);
+/** Repeats the call while the daemon is away, for no longer than `wait`. The call must be harmless to repeat. */
+export async function retryWhileAway<T>(ask: () => Promise<T>, wait: Millis, clock = systemClock()): Promise<T> {
+  const end = later(clock.now(), wait);
   for (;;) {
     try {
       return await ask();
@@ -38,7 +38,7 @@ export async function within<T>(
   let found = await meet(ask, Math.min(wait, WAIT_MAX), left, clock);
   while (found === undefined && left() > 0) {
     const before = clock.now();
-    found = await patiently(() => ask(Math.min(left(), WAIT_MAX)), left(), clock);
+    found = await retryWhileAway(() => ask(Math.min(left(), WAIT_MAX)), left(), clock);
     // A daemon that stops answers early: the next call comes after a pause.
     if (found === undefined && left() > 0 && clock.now() < later(before, PAUSE)) await sleep(clock, PAUSE);
   }
@@ -89,7 +89,7 @@ export async function renewing({
   while (isHeld()) {
     const left = millis(Math.max(0, deadline - clock.now()));
     try {
-      const { deadline: until, stop } = await patiently(renew, left, clock);
+      const { deadline: until, stop } = await retryWhileAway(renew, left, clock);
       if (stop !== undefined) return "told-to-stop";
       deadline = Date.parse(until) as Instant;
     } catch (error) {
