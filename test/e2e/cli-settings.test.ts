@@ -28,8 +28,8 @@ const events = async (cwd: string): Promise<LedgerLine[]> =>
 
 /** Kept once the look gives something. */
 async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  const patience = AbortSignal.timeout(30_000);
-  while (!patience.aborted) {
+  const deadline = AbortSignal.timeout(30_000);
+  while (!deadline.aborted) {
     const found = await look();
     if (found !== undefined) return found;
     await new Promise((next) => setImmediate(next));

@@ -9,7 +9,7 @@ test("a caller that was busy with a change is left alone for as many times as lo
   const told: number[] = [];
   let done = (): void => {};
   const watching = (async () => {
-    for await (const _ of changes([], { signal: over.signal, patience: millis(1), rest: 4, clock })) {
+    for await (const _ of changes([], { signal: over.signal, pollEvery: millis(1), rest: 4, clock })) {
       told.push(clock.now() - START);
       await new Promise<void>((resolve) => {
         done = resolve;

@@ -7,7 +7,7 @@ import { POLL_INTERVAL } from "../poll.ts";
 export interface WatchOptions {
   readonly signal: AbortSignal;
   /** How long to believe the silence: network disks report no changes. */
-  readonly patience?: Millis;
+  readonly pollEvery?: Millis;
   /** After a caller was busy with a change it is left alone for this many times as long; without it not at all. */
   readonly rest?: number;
   readonly clock?: Clock;
@@ -18,7 +18,7 @@ export interface WatchOptions {
  * busy with the last one are reported as one. Ends when the signal is aborted.
  */
 export async function* changes(paths: readonly string[], options: WatchOptions): AsyncGenerator<void> {
-  const { signal, patience = POLL_INTERVAL, rest = 0, clock = systemClock() } = options;
+  const { signal, pollEvery = POLL_INTERVAL, rest = 0, clock = systemClock() } = options;
   let pending = true;
   let isResting = false;
   let wake = (): void => {};
@@ -30,7 +30,7 @@ export async function* changes(paths: readonly string[], options: WatchOptions):
   signal.addEventListener("abort", ring);
   try {
     while (!signal.aborted) {
-      if (!pending) await until((done) => (wake = done), clock, patience);
+      if (!pending) await until((done) => (wake = done), clock, pollEvery);
       pending = false;
       if (signal.aborted) return;
       const began = clock.now();
@@ -46,15 +46,15 @@ export async function* changes(paths: readonly string[], options: WatchOptions):
   }
 }
 
-async function until(arm: (done: () => void) => void, clock: Clock, patience: Millis): Promise<void> {
+async function until(arm: (done: () => void) => void, clock: Clock, span: Millis): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   arm(resolve);
-  const timer = clock.at(later(clock.now(), patience), resolve);
+  const timer = clock.at(later(clock.now(), span), resolve);
   await promise;
   timer.cancel();
 }
 
-/** A path that cannot be watched is looked at when the patience ends. */
+/** A path that cannot be watched is looked at once in every `pollEvery`. */
 function watchQuietly(path: string, ring: () => void): { close(): void }[] {
   try {
     const watcher = watch(path, ring);

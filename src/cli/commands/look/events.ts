@@ -38,8 +38,8 @@ export const run: Run = async (input, context) => {
 
   if (!input.flag("follow")) await showNew();
   else {
-    const patience = await pollInterval(context);
-    for await (const _ of changes([reader.state.root], { signal: terminal.gone, patience })) {
+    const pollEvery = await pollInterval(context);
+    for await (const _ of changes([reader.state.root], { signal: terminal.gone, pollEvery })) {
       // Asked before the ledger is read: what is written before the end is then read after it.
       const over = asked.run !== undefined && (await isQuiet(reader, asked.run));
       await showNew();

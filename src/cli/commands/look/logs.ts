@@ -27,8 +27,8 @@ export const run: Run = async (input, context) => {
   const isLive = isHeld(task.status) && task.attempt === attempt;
   const follow = input.flag("follow") && isLive;
   const over = overWatch(reader, found, task, attempt, seen);
-  const patience = follow ? await pollInterval(context) : POLL_INTERVAL;
-  const log = await openLog({ file, task, attempt, reader, wait: follow, patience, over, signal: terminal.gone });
+  const pollEvery = follow ? await pollInterval(context) : POLL_INTERVAL;
+  const log = await openLog({ file, task, attempt, reader, wait: follow, pollEvery, over, signal: terminal.gone });
   if (log === undefined) return 0;
   try {
     const tail = input.count("tail");
@@ -36,7 +36,7 @@ export const run: Run = async (input, context) => {
     const show = showOn(terminal);
     const take = isLive ? ownBytes(file, log, show.take) : show.take;
     const end = await readOn(log, from, take);
-    if (follow) await goOn({ log, file, from: end, take, over, terminal, patience });
+    if (follow) await goOn({ log, file, from: end, take, over, terminal, pollEvery });
     await show.end();
   } finally {
     await log.close();
@@ -63,16 +63,16 @@ interface Opening {
   readonly reader: Reader;
   /** An attempt that was claimed a moment ago may not have written anything yet. */
   readonly wait: boolean;
-  readonly patience: Millis;
+  readonly pollEvery: Millis;
   readonly over: Following["over"];
   readonly signal: AbortSignal;
 }
 
 /** Nothing without a log: a success without output need not leave an empty file. */
 async function openLog(opening: Opening): Promise<FileHandle | undefined> {
-  const { file, task, attempt, reader, wait, patience, over, signal } = opening;
+  const { file, task, attempt, reader, wait, pollEvery, over, signal } = opening;
   let state: Awaited<ReturnType<Following["over"]>> | undefined;
-  for await (const _ of changes(wait ? [reader.state.root, dirname(file)] : [], { signal, patience })) {
+  for await (const _ of changes(wait ? [reader.state.root, dirname(file)] : [], { signal, pollEvery })) {
     try {
       return await open(file, "r");
     } catch (error) {
@@ -130,12 +130,12 @@ interface Following {
   /** Whether the attempt has ended: then all its output is in the file. */
   readonly over: () => Promise<"ended" | "abandoned" | "going">;
   readonly terminal: Terminal;
-  readonly patience: Millis;
+  readonly pollEvery: Millis;
 }
 
-async function goOn({ log, file, from, take, over, terminal, patience }: Following): Promise<void> {
+async function goOn({ log, file, from, take, over, terminal, pollEvery }: Following): Promise<void> {
   let at = from;
-  for await (const _ of changes([file, dirname(dirname(dirname(file)))], { signal: terminal.gone, patience })) {
+  for await (const _ of changes([file, dirname(dirname(dirname(file)))], { signal: terminal.gone, pollEvery })) {
     // Checked before the read: then the read includes everything that was written before the end.
     const state = await over();
     at = await readOn(log, at, take);

@@ -52,9 +52,9 @@ type Follow = (
 /** A line for each state of the ledger that was seen, and none twice. */
 const followLines: Follow = async ({ state, store }, { show, isOver }, context, signal) => {
   const { terminal } = context;
-  const patience = await pollInterval(context);
+  const pollEvery = await pollInterval(context);
   let seen = -1;
-  for await (const _ of changes([state.root], { signal, patience, rest: REST })) {
+  for await (const _ of changes([state.root], { signal, pollEvery, rest: REST })) {
     // Checked before the look: then the last line includes everything that was written before the end.
     const [over, now] = [await isOver(), await store.lastSeq()];
     if (now !== seen) terminal.out(await show());
@@ -69,7 +69,7 @@ const followOnScreen: Follow = async ({ state }, { show, isOver }, { terminal },
   const draw = (): void => screen.draw(fitted(text.trimEnd().split("\n"), terminal.rows));
   const screen = openScreen(terminal, draw);
   try {
-    for await (const _ of changes([state.root], { signal, patience: REDRAW, rest: REST })) {
+    for await (const _ of changes([state.root], { signal, pollEvery: REDRAW, rest: REST })) {
       const over = await isOver();
       text = await show();
       if (over) break;

@@ -67,7 +67,7 @@ async function follow(
   let after = 0;
   let isOver = false;
   let seenAt: Instant = reader.now();
-  for await (const _ of changes([reader.state.root], { signal, patience: await pollInterval(context) })) {
+  for await (const _ of changes([reader.state.root], { signal, pollEvery: await pollInterval(context) })) {
     // Checked first: then the read includes the last events of the scheduler.
     const isScheduled = (await reader.scheduler()) !== undefined;
     for (let events = await page(reader, run, after); events.length > 0; events = await page(reader, run, after)) {
