@@ -9,7 +9,7 @@ import { PASSED } from "../src/execute/process/environment.ts";
 import { DIAGNOSTICS } from "../src/plan/check/diagnostics.ts";
 import { planShape, taskShape } from "../src/plan/shape.ts";
 import type { JsonSchema, Schema } from "../src/std/schema.ts";
-import { CHANNEL_PATH, CHANNEL_PROTOCOL } from "../src/wire/frames.ts";
+import { LINES_PATH, LINES_PROTOCOL } from "../src/wire/frames.ts";
 import { EVENT_KINDS } from "../src/wire/replies/event.ts";
 import { OUTPUTS } from "../src/wire/replies/output.ts";
 import { ROUTES } from "../src/wire/routes.ts";
@@ -339,8 +339,8 @@ and goes on where it was when it comes back.
 
 ## Channel
 
-A program that calls often can do so over one connection: \`GET ${CHANNEL_PATH}\` with \`connection: Upgrade\` and
-\`upgrade: ${CHANNEL_PROTOCOL}\` is answered with status 101, and from then on every line is a call or an answer. A call is
+A program that calls often can do so over one connection: \`GET ${LINES_PATH}\` with \`connection: Upgrade\` and
+\`upgrade: ${LINES_PROTOCOL}\` is answered with status 101, and from then on every line is a call or an answer. A call is
 \`{"id":1,"method":"POST","path":"${ROUTES.claim.path}","body":{…}}\`, with a number of the caller's own that no other call underway has, and on the
 socket optionally \`by\`; its answer is \`{"id":1,"status":200,"body":…}\` and comes when it is ready, whatever else is waited for.
 \`{"id":1,"cancel":true}\` gives up a call that waits. A line may have 1 MiB. Everything else is as for a request, except that streams need

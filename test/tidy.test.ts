@@ -160,7 +160,7 @@ describe("the law of words", () => {
     ["in a benchmark", "bench/main.ts", "performance.now()"],
     ["in a comment", "src/engine/tick.ts", "/* not Date.now() */"],
     ["when the date is given", "src/views/timeline/gantt.ts", "new Date(at)"],
-    ["of a connection, which times itself", "src/wire/channel.ts", "socket.setTimeout(5)"],
+    ["of a connection, which times itself", "src/wire/line-client.ts", "socket.setTimeout(5)"],
   ])("allows it %s", (_, path, text) => {
     expect(complaints({ [path]: text })).toEqual([]);
   });

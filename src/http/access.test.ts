@@ -81,7 +81,7 @@ describe("over TCP", () => {
     }
   });
 
-  test.each(SCOPES)("a channel with a token of scope %s is no way around it", async (scope) => {
+  test.each(SCOPES)("a line connection with a token of scope %s is no way around it", async (scope) => {
     await using rig = await httpRig();
     const lines = await mustOpenLines(rig, { over: "tcp", token: await issue(rig, scope) });
     for (const [id, { name, scope: needs, stream }] of routes.entries()) {
@@ -96,7 +96,7 @@ describe("over TCP", () => {
     }
   });
 
-  test("no channel is opened without a right token, and on an open one a token that is revoked opens nothing more", async () => {
+  test("no line connection is opened without a right token, and on an open one a token that is revoked opens nothing more", async () => {
     await using rig = await httpRig();
     for (const token of [undefined, "", "wrong"]) {
       expect(await openLines(rig, { over: "tcp", token })).toMatch(/^HTTP\/1\.1 401 /);

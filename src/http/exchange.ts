@@ -22,8 +22,8 @@ export interface ServerContext {
   readonly backend: Backend;
   readonly router: Router;
   readonly waits: Waits;
-  /** The open channels: they end in good order, or at once. */
-  readonly channels: Set<{ end(): void; destroy(): void }>;
+  /** The open line connections: they end in good order, or at once. */
+  readonly lineConnections: Set<{ end(): void; destroy(): void }>;
   readonly clock: Clock;
   readonly limits: Limits;
   readonly onFault: (error: unknown) => void;

@@ -1,4 +1,4 @@
-/** One listener of the API: it hands over requests and channels, refuses what is no request, and ends in good order. */
+/** One listener of the API: it hands over requests and line connections, refuses what is no request, and ends in good order. */
 import type { Server as HttpServer } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -6,8 +6,8 @@ import { UserError } from "../domain/errors.ts";
 import { later, millis } from "../domain/time.ts";
 import { createServer } from "../wire/node-http.ts";
 import type { Authenticator } from "./authentication.ts";
-import { isChannel, openChannel } from "./channel.ts";
 import { handle, type ServerContext } from "./exchange.ts";
+import { acceptLines, asksForLines } from "./line-connection.ts";
 import { writeRefusal } from "./refusal.ts";
 
 /** Before 24.9, Node would hand over every request with an `upgrade` header, also those that only offer another protocol and then get no answer. */
@@ -23,14 +23,14 @@ export function listener(context: ServerContext, authenticator: Authenticator, c
     keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: limits.checkMs,
     // A request that only offers to speak another protocol is answered as a plain request.
-    shouldUpgradeCallback: isChannel,
+    shouldUpgradeCallback: asksForLines,
   });
   server.maxConnections = connections;
   server.on("request", (request, response) => handle(context, authenticator, request, response));
   server.on("checkContinue", (request, response) => handle(context, authenticator, request, response, true));
   if (MAY_CHOOSE)
     server.on("upgrade", (request, socket, head) =>
-      openChannel(context, authenticator, request, socket as Socket, head),
+      acceptLines(context, authenticator, request, socket as Socket, head),
     );
   server.on("clientError", refuseGarbled);
   return server;
@@ -50,12 +50,15 @@ function garbled(code: string | undefined): readonly [UserError, number?] {
 }
 
 /** Takes no more connections, lets calls in progress finish, and ends them after a while. */
-export async function closeListener(server: HttpServer, { clock, limits, channels }: ServerContext): Promise<void> {
+export async function closeListener(
+  server: HttpServer,
+  { clock, limits, lineConnections }: ServerContext,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
   server.closeIdleConnections();
   const alarm = clock.at(later(clock.now(), millis(limits.closeMs)), () => {
     server.closeAllConnections();
-    for (const channel of channels) channel.destroy();
+    for (const lineConnection of lineConnections) lineConnection.destroy();
   });
   await closed;
   alarm.cancel();

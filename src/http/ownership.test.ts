@@ -150,7 +150,7 @@ describe("what is another token's", () => {
     expect(await told(made)).toEqual(before);
   });
 
-  test("is neither given nor touched on a channel, whatever the caller says it is called", async () => {
+  test("is neither given nor touched on a line connection, whatever the caller says it is called", async () => {
     await using made = await scene();
     const { eve, grant, rig, during } = made;
     const before = await told(made);
@@ -159,7 +159,7 @@ describe("what is another token's", () => {
       const line = { id, method: ROUTES[name].method, path: pathOf(name, { session: "s" }), by: "ada" };
       const post = ROUTES[name].method === "POST" ? { body: body(grant) } : {};
       const answer = await during(lines.ask({ ...line, ...post }));
-      // A channel has no streams.
+      // A line connection has no streams.
       const refused = name === "wakes" ? [name, 400] : [name, 403, code];
       const error = (answer.body as { error: { code: string } }).error.code;
       expect([name, answer.status, ...(name === "wakes" ? [] : [error])]).toEqual(refused);

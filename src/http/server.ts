@@ -66,7 +66,7 @@ export async function serve(options: ServeOptions): Promise<Server> {
     backend: { service, tokens },
     router,
     waits: new Waits(),
-    channels: new Set(),
+    lineConnections: new Set(),
     clock,
     limits,
     onFault,
@@ -102,7 +102,7 @@ async function closeAll(
   bound.remove();
   noteSocket(state, undefined);
   context.waits.endAll();
-  for (const channel of context.channels) channel.end();
+  for (const lineConnection of context.lineConnections) lineConnection.end();
   await Promise.all(listeners.map((server) => closeListener(server, context)));
 }
 

@@ -1,4 +1,4 @@
-/** One call of a daemon, over HTTP or a channel. */
+/** One call of a daemon, over HTTP or a line connection. */
 import type { Method } from "./route.ts";
 
 export interface Ask {

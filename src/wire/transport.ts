@@ -1,12 +1,12 @@
 /**
  * Calls and their answers: JSON in both directions, and refusals as the errors they were in the daemon. Over HTTP; a caller that calls
- * more than once gets a channel, where the daemon has one.
+ * more than once gets a line connection, where the daemon has one.
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { USER_ERRORS, UserError, type UserErrorCode } from "../domain/errors.ts";
 import { type Ask, reasonOf } from "./ask.ts";
-import { ANSWER_MAX, BrokenChannel, type Channel, notOurs, openChannel } from "./channel.ts";
 import { type AnswerLine, LINE_MAX } from "./frames.ts";
+import { ANSWER_MAX, BrokenConnection, type LineClient, notOurs, openLineClient } from "./line-client.ts";
 import { Agent, request as open } from "./node-http.ts";
 import { daemonSocket, socketAddress } from "./place.ts";
 
@@ -36,9 +36,9 @@ export function openTransport(where: Where, by: string | undefined, inside: read
     ...named(by),
     ...(inside.length > 0 && { [INSIDE]: encodeURIComponent(inside.join(",")) }),
   };
-  const channels = new ChannelKeeper(async () => {
+  const lineClients = new LineClientKeeper(async () => {
     const { connection, name } = targetOf(where);
-    return openChannel(connection, identity, () => silent(name));
+    return openLineClient(connection, identity, () => silent(name));
   });
 
   const send = (ask: Ask, answered: (answer: IncomingMessage) => void, fail: (error: Error) => void): void => {
@@ -67,11 +67,11 @@ export function openTransport(where: Where, by: string | undefined, inside: read
 
   return {
     async ask(ask) {
-      const channel = isSmall(ask) ? channels.get() : undefined;
-      if (channel !== undefined) {
-        const answer = await channel.ask(ask).catch((error: unknown) => {
-          if (!(error instanceof BrokenChannel)) throw error;
-          if (!ask.repeatable || channels.isClosed) throw wentAway(target.name, error);
+      const lineClient = isSmall(ask) ? lineClients.get() : undefined;
+      if (lineClient !== undefined) {
+        const answer = await lineClient.ask(ask).catch((error: unknown) => {
+          if (!(error instanceof BrokenConnection)) throw error;
+          if (!ask.repeatable || lineClients.isClosed) throw wentAway(target.name, error);
           return undefined;
         });
         if (answer !== undefined) return bodyOf(answer);
@@ -101,7 +101,7 @@ export function openTransport(where: Where, by: string | undefined, inside: read
         send(ask, hear, reject);
       }),
     close() {
-      channels.close();
+      lineClients.close();
       agent.destroy();
     },
   };
@@ -113,14 +113,14 @@ const named = (by: string | undefined): Readonly<Record<string, string>> =>
 /** Whether the call fits into a line, however it is encoded. A stream needs a connection of its own. */
 const isSmall = ({ body = "", path }: Ask): boolean => (body.length + path.length) * 3 < LINE_MAX / 2;
 
-/** The channel of a transport, opened at the second call: a program that calls once does not need it. */
-class ChannelKeeper {
-  readonly #open: () => Promise<Channel | undefined>;
-  #channel: Channel | undefined;
+/** The line connection of a transport, opened at the second call: a program that calls once does not need it. */
+class LineClientKeeper {
+  readonly #open: () => Promise<LineClient | undefined>;
+  #lineClient: LineClient | undefined;
   #calls = 0;
   #state: "none" | "opening" | "closed" | undefined;
 
-  constructor(open: () => Promise<Channel | undefined>) {
+  constructor(open: () => Promise<LineClient | undefined>) {
     this.#open = open;
   }
 
@@ -128,27 +128,27 @@ class ChannelKeeper {
     return this.#state === "closed";
   }
 
-  /** The channel, when it is open; else one is opened for later calls. */
-  get(): Channel | undefined {
-    if (this.#channel?.isOpen === true) return this.#channel.isFull ? undefined : this.#channel;
-    this.#channel = undefined;
+  /** The line connection, when it is open; else one is opened for later calls. */
+  get(): LineClient | undefined {
+    if (this.#lineClient?.isOpen === true) return this.#lineClient.isFull ? undefined : this.#lineClient;
+    this.#lineClient = undefined;
     if (++this.#calls > 1 && this.#state === undefined) void this.#begin();
     return undefined;
   }
 
   close(): void {
     this.#state = "closed";
-    this.#channel?.close();
+    this.#lineClient?.close();
   }
 
   async #begin(): Promise<void> {
     this.#state = "opening";
-    // Without a daemon the calls themselves report that; a daemon without channels is not asked again.
-    const channel = await this.#open().catch(() => null);
-    if (this.isClosed) return channel?.close();
-    this.#state = channel === undefined ? "none" : undefined;
+    // Without a daemon the calls themselves report that; a daemon without line connections is not asked again.
+    const lineClient = await this.#open().catch(() => null);
+    if (this.isClosed) return lineClient?.close();
+    this.#state = lineClient === undefined ? "none" : undefined;
     this.#calls = 0;
-    this.#channel = channel ?? undefined;
+    this.#lineClient = lineClient ?? undefined;
   }
 }
 

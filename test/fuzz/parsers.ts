@@ -34,9 +34,9 @@ import { ROUTES } from "../../src/wire/routes.ts";
 import { task } from "../rig/builders.ts";
 import { ManualClock } from "../rig/clock.ts";
 import { fakeDaemon, grant } from "../rig/mcp-daemon.ts";
-import { speakLines } from "./channel.ts";
 import type { Parser } from "./driver.ts";
 import { growJson, growYaml } from "./grammar.ts";
+import { speakLines } from "./line-connection.ts";
 import { below, oneOf } from "./mutate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rota-fuzz-"));

@@ -1,7 +1,7 @@
-/** The caller's end of a channel, without any of the client's manners. */
+/** The caller's end of a line connection, without any of the client's manners. */
 import type { Socket } from "node:net";
 import { LineCutter } from "../../src/std/lines.ts";
-import { type AnswerLine, CHANNEL_PATH, CHANNEL_PROTOCOL } from "../../src/wire/frames.ts";
+import { type AnswerLine, LINES_PATH, LINES_PROTOCOL } from "../../src/wire/frames.ts";
 import type { HttpRig } from "./http.ts";
 
 export interface Opening {
@@ -50,7 +50,7 @@ export class Lines {
   }
 }
 
-/** Opens a channel, or gives what was answered instead. */
+/** Opens a line connection, or gives what was answered instead. */
 export function openLines(
   rig: HttpRig,
   { over = "socket", token, headers = {} }: Opening = {},
@@ -59,7 +59,7 @@ export function openLines(
   const all = {
     host,
     connection: "Upgrade",
-    upgrade: CHANNEL_PROTOCOL,
+    upgrade: LINES_PROTOCOL,
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
     ...headers,
   };
@@ -67,7 +67,7 @@ export function openLines(
     value === undefined ? [] : [`${name}: ${value}\r\n`],
   );
   const socket = rig.raw(over);
-  socket.write(`GET ${CHANNEL_PATH} HTTP/1.1\r\n${written.join("")}\r\n`);
+  socket.write(`GET ${LINES_PATH} HTTP/1.1\r\n${written.join("")}\r\n`);
   return new Promise((resolve, reject) => {
     let head = Buffer.alloc(0);
     const take = (chunk: Buffer): void => {
@@ -85,6 +85,6 @@ export function openLines(
 
 export async function mustOpenLines(rig: HttpRig, opening: Opening = {}): Promise<Lines> {
   const opened = await openLines(rig, opening);
-  if (typeof opened === "string") throw new Error(`no channel: ${opened}`);
+  if (typeof opened === "string") throw new Error(`no line connection: ${opened}`);
   return opened;
 }

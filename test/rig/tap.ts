@@ -1,4 +1,4 @@
-/** Stands between callers and a daemon, lets everything through, and knows what goes on: how many connections, and how many channels. */
+/** Stands between callers and a daemon, lets everything through, and knows what goes on: how many connections, and how many line connections. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createConnection, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -7,9 +7,9 @@ import { dirname, join } from "node:path";
 export interface Tap extends AsyncDisposable {
   /** Where to call. */
   readonly socket: string;
-  /** Connections that were opened so far, and how many of them became channels. */
+  /** Connections that were opened so far, and how many of them became line connections. */
   readonly opened: number;
-  readonly channels: number;
+  readonly lineConnections: number;
   /** Breaks every connection there is, as a crash would. */
   drop(): void;
 }
@@ -17,12 +17,12 @@ export interface Tap extends AsyncDisposable {
 export async function openTap(target: string): Promise<Tap> {
   const socket = join(mkdtempSync(join(tmpdir(), "rota-tap-")), "tap.sock");
   const open = new Set<Socket>();
-  const seen = { opened: 0, channels: 0 };
+  const seen = { opened: 0, lineConnections: 0 };
   const server = createServer((near) => {
     const far = createConnection(target);
     seen.opened++;
     far.once("data", (chunk: Buffer) => {
-      if (chunk.toString("latin1", 0, 12) === "HTTP/1.1 101") seen.channels++;
+      if (chunk.toString("latin1", 0, 12) === "HTTP/1.1 101") seen.lineConnections++;
     });
     for (const [one, other] of [
       [near, far],
@@ -47,8 +47,8 @@ export async function openTap(target: string): Promise<Tap> {
     get opened() {
       return seen.opened;
     },
-    get channels() {
-      return seen.channels;
+    get lineConnections() {
+      return seen.lineConnections;
     },
     drop,
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,4 @@
-/** A client that calls more than once does so over a channel; that changes how long a call takes, and nothing else. */
+/** A client that calls more than once does so over a line connection; that changes how long a call takes, and nothing else. */
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -11,11 +11,11 @@ import { openTap, type Tap } from "../../test/rig/tap.ts";
 import { type Client, connect } from "./client.ts";
 import { LINE_MAX } from "./frames.ts";
 
-/** A client whose channel is open, and the tap between it and the daemon. The second call opens the channel. */
-async function onChannel(rig: HttpRig, by = "mo"): Promise<AsyncDisposable & { client: Client; tap: Tap }> {
+/** A client whose line connection is open, and the tap between it and the daemon. The second call opens the line connection. */
+async function onLineConnection(rig: HttpRig, by = "mo"): Promise<AsyncDisposable & { client: Client; tap: Tap }> {
   const tap = await openTap(rig.server.socket);
   const client = connect({ socket: tap.socket }, { by });
-  while (tap.channels === 0) await client.info();
+  while (tap.lineConnections === 0) await client.info();
   await client.info();
   return {
     client,
@@ -27,11 +27,11 @@ async function onChannel(rig: HttpRig, by = "mo"): Promise<AsyncDisposable & { c
   };
 }
 
-describe("a client with a channel", () => {
+describe("a client with a line connection", () => {
   test("asks everything over one connection, also while it waits", async () => {
     const { promise: given, resolve: give } = Promise.withResolvers<typeof GRANT>();
     await using rig = await httpRig({ claim: () => given });
-    await using there = await onChannel(rig);
+    await using there = await onLineConnection(rig);
     const { client } = there;
     const before = there.tap.opened;
     const claims = Array.from({ length: 50 }, () => client.claim({ session: "s1", waitMs: 60_000 }));
@@ -43,7 +43,7 @@ describe("a client with a channel", () => {
 
   test("reports over a connection of its own while hundreds of its calls wait", async () => {
     await using rig = await httpRig({ claim: (_, caller) => untilGivenUp(caller) });
-    await using there = await onChannel(rig);
+    await using there = await onLineConnection(rig);
     const { client, tap } = there;
     const over = new AbortController();
     const wait = { session: "s1", waitMs: 60_000 };
@@ -59,7 +59,7 @@ describe("a client with a channel", () => {
 
   test("is named as it says, and each call may say otherwise", async () => {
     await using rig = await httpRig();
-    await using there = await onChannel(rig, "mo");
+    await using there = await onLineConnection(rig, "mo");
     const { client } = there;
     await client.claim({ session: "s1" });
     await client.claim({ session: "s1" }, { by: "jo" });
@@ -68,7 +68,7 @@ describe("a client with a channel", () => {
 
   test("hears refusals as the errors they were, and nothing as nothing", async () => {
     await using rig = await httpRig({ claim: () => undefined });
-    await using there = await onChannel(rig);
+    await using there = await onLineConnection(rig);
     const { client } = there;
     expect(await client.claim({ session: "s1" })).toBeUndefined();
     await expect(client.claim({ session: 3 as never })).rejects.toMatchObject({ code: "REQUEST_INVALID" });
@@ -77,7 +77,7 @@ describe("a client with a channel", () => {
   test("gives up a wait when it is told to, and the daemon hears of it", async () => {
     const { promise: heard, resolve } = Promise.withResolvers<void>();
     await using rig = await httpRig({ claim: (_, caller) => untilGivenUp(caller).then(resolve) });
-    await using there = await onChannel(rig);
+    await using there = await onLineConnection(rig);
     const { client } = there;
     const over = new AbortController();
     const claim = client.claim({ session: "s1", waitMs: 60_000 }, { signal: over.signal });
@@ -91,7 +91,7 @@ describe("a client with a channel", () => {
 
   test("sends what is too large for a line as a request of its own", async () => {
     await using rig = await httpRig();
-    await using there = await onChannel(rig);
+    await using there = await onLineConnection(rig);
     const { client } = there;
     const text = "é".repeat(LINE_MAX);
     await client.submit({ text, file: "plan.yaml", directory: "/w" });
@@ -100,7 +100,7 @@ describe("a client with a channel", () => {
 
   test("that lost its daemon repeats what may be repeated, and says so otherwise", async () => {
     await using rig = await httpRig({ claim: (_, caller) => untilGivenUp(caller).then(() => GRANT) });
-    await using there = await onChannel(rig);
+    await using there = await onLineConnection(rig);
     const { client } = there;
     const once = client.claim({ session: "s1", waitMs: 60_000 }).catch((error: unknown) => error);
     const again = client.claim({ session: "s1", waitMs: 60_000, key: "k" }).catch((error: unknown) => error);
@@ -115,7 +115,7 @@ describe("a client with a channel", () => {
 
   test("that is closed gives up what is underway", async () => {
     await using rig = await httpRig({ claim: (_, caller) => untilGivenUp(caller) });
-    await using there = await onChannel(rig);
+    await using there = await onLineConnection(rig);
     const { client } = there;
     const claim = client.claim({ session: "s1", waitMs: 60_000, key: "k" });
     client.close();
@@ -123,7 +123,7 @@ describe("a client with a channel", () => {
   });
 });
 
-test("where the daemon knows no channels, every call goes by request", async () => {
+test("where the daemon knows no line connections, every call goes by request", async () => {
   const paths: string[] = [];
   await using old = await listening(
     createServer((request, response) => {

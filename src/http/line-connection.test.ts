@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { httpRig } from "../../test/rig/http.ts";
 import { mustOpenLines, openLines } from "../../test/rig/lines.ts";
 import { GRANT, untilGivenUp } from "../../test/rig/service.ts";
-import { CALLS_MAX, CHANNEL_PATH, LINE_MAX } from "../wire/frames.ts";
+import { CALLS_MAX, LINE_MAX, LINES_PATH } from "../wire/frames.ts";
 import { ROUTES } from "../wire/routes.ts";
 
 const CLAIM = ROUTES.claim.path;
@@ -16,7 +16,7 @@ const claim = (id: number, more: object = {}) => ({
 const look = (id: number) => ({ id, method: "GET", path: "/v1/daemon" });
 const codeOf = ({ body }: { readonly body?: unknown }): string => (body as { error: { code: string } }).error.code;
 
-describe("a channel", () => {
+describe("a line connection", () => {
   test("answers each call under its number, and a call that waits does not hold up the others", async () => {
     const { promise: given, resolve: give } = Promise.withResolvers<typeof GRANT>();
     await using rig = await httpRig({ claim: () => given });
@@ -61,7 +61,7 @@ describe("a channel", () => {
     await over;
   });
 
-  test("says who calls, of the channel or of the call", async () => {
+  test("says who calls, of the line connection or of the call", async () => {
     await using rig = await httpRig();
     const lines = await mustOpenLines(rig, { headers: { "rota-by": "mo" } });
     await lines.ask(claim(1));
@@ -154,9 +154,7 @@ describe("a channel", () => {
       const socket = rig.raw("tcp");
       const host = `127.0.0.1:${rig.port}`;
       socket.on("error", () => undefined);
-      socket.write(
-        `GET ${CHANNEL_PATH} HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: rota-lines\r\n\r\n`,
-      );
+      socket.write(`GET ${LINES_PATH} HTTP/1.1\r\nhost: ${host}\r\nconnection: Upgrade\r\nupgrade: rota-lines\r\n\r\n`);
       await new Promise((resolve) => void socket.once("connect", resolve));
       socket.resetAndDestroy();
     }

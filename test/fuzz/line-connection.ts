@@ -1,11 +1,11 @@
-/** A channel that is spoken to in any way at all: whatever is answered can be read, and nothing breaks. */
+/** A line connection that is spoken to in any way at all: whatever is answered can be read, and nothing breaks. */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { UserError } from "../../src/domain/errors.ts";
 import { socketAuthenticator } from "../../src/http/authentication.ts";
-import { Channel } from "../../src/http/channel.ts";
 import { LIMITS } from "../../src/http/limits.ts";
+import { LineConnection } from "../../src/http/line-connection.ts";
 import { Router } from "../../src/http/router.ts";
 import { Waits } from "../../src/http/waits.ts";
 import { ManualClock } from "../rig/clock.ts";
@@ -25,7 +25,7 @@ export async function speakLines(pieces: Iterable<Buffer>): Promise<void> {
     backend: { service, tokens },
     router,
     waits,
-    channels: new Set<Channel>(),
+    lineConnections: new Set<LineConnection>(),
     clock: new ManualClock(),
     limits: LIMITS,
     onFault: (error: unknown) => void faults.push(error),
@@ -38,13 +38,13 @@ export async function speakLines(pieces: Iterable<Buffer>): Promise<void> {
       done();
     },
   });
-  const channel = new Channel(
+  const lineConnection = new LineConnection(
     context,
     authenticator,
     { headers: {} } as IncomingMessage,
     Object.assign(socket, { setTimeout() {} }) as unknown as Socket,
   );
-  channel.open(Buffer.alloc(0));
+  lineConnection.open(Buffer.alloc(0));
   for (const piece of pieces) socket.push(Buffer.from(piece));
   socket.push(null);
   await new Promise((resolve) => void socket.once("finish", resolve).resume());

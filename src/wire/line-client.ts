@@ -1,23 +1,23 @@
-/** The caller's side of a channel: many calls over one connection, each answered when it is ready. See `frames.ts`. */
+/** The caller's side of a line connection: many calls over one connection, each answered when it is ready. See `frames.ts`. */
 import type { Socket } from "node:net";
 import { UserError } from "../domain/errors.ts";
 import { type Line, LineCutter } from "../std/lines.ts";
 import { type Ask, reasonOf } from "./ask.ts";
-import { type AnswerLine, CALLS_MAX, CHANNEL_PATH, CHANNEL_PROTOCOL } from "./frames.ts";
+import { type AnswerLine, CALLS_MAX, LINES_PATH, LINES_PROTOCOL } from "./frames.ts";
 import { request as open } from "./node-http.ts";
 
 /** The largest answer that is read. */
 export const ANSWER_MAX = 512 * 1024 * 1024;
 
 /** The connection broke before the call was answered. */
-export class BrokenChannel extends Error {}
+export class BrokenConnection extends Error {}
 
 interface Pending {
   readonly answered: (answer: AnswerLine) => void;
   readonly fail: (error: Error) => void;
 }
 
-export class Channel {
+export class LineClient {
   readonly #socket: Socket;
   readonly #lines = new LineCutter(ANSWER_MAX);
   readonly #pending = new Map<number, Pending>();
@@ -32,8 +32,8 @@ export class Channel {
     socket.setNoDelay(true);
     socket.on("data", (chunk: Buffer) => this.#take(chunk));
     socket.on("timeout", () => this.#break(this.#silent()));
-    socket.on("error", () => this.#break(new BrokenChannel()));
-    socket.on("close", () => this.#break(new BrokenChannel()));
+    socket.on("error", () => this.#break(new BrokenConnection()));
+    socket.on("close", () => this.#break(new BrokenConnection()));
     socket.unref();
     if (head.length > 0) this.#take(head);
   }
@@ -42,7 +42,7 @@ export class Channel {
     return this.#socket.writable && this.#socket.readable;
   }
 
-  /** Whether the channel takes no further call: some calls wait, and a report must not stand behind them. */
+  /** Whether the line connection takes no further call: some calls wait, and a report must not stand behind them. */
   get isFull(): boolean {
     return this.#pending.size >= CALLS_MAX / 2;
   }
@@ -94,7 +94,7 @@ export class Channel {
     this.#socket.setTimeout(answerTimeout);
   }
 
-  /** While no call waits for an answer, the channel does not keep the process alive. */
+  /** While no call waits for an answer, the line connection does not keep the process alive. */
   #rest(): void {
     this.#answerTimeout = 0;
     this.#socket.setTimeout(0);
@@ -107,21 +107,21 @@ export class Channel {
   }
 }
 
-/** Opens a channel; nothing when the daemon does not know channels. */
-export function openChannel(
+/** Opens a line connection; nothing when the daemon does not know line connections. */
+export function openLineClient(
   connection: object,
   identity: Readonly<Record<string, string>>,
   silent: () => Error,
-): Promise<Channel | undefined> {
+): Promise<LineClient | undefined> {
   return new Promise((resolve, reject) => {
-    const headers = { ...identity, connection: "Upgrade", upgrade: CHANNEL_PROTOCOL };
-    const request = open({ ...connection, method: "GET", path: CHANNEL_PATH, headers, agent: false });
-    request.once("upgrade", (_, socket, head) => resolve(new Channel(socket, head, silent)));
+    const headers = { ...identity, connection: "Upgrade", upgrade: LINES_PROTOCOL };
+    const request = open({ ...connection, method: "GET", path: LINES_PATH, headers, agent: false });
+    request.once("upgrade", (_, socket, head) => resolve(new LineClient(socket, head, silent)));
     request.once("response", (answer) => {
       answer.resume();
-      // Another refusal does not show whether the daemon knows channels.
+      // Another refusal does not show whether the daemon knows line connections.
       if (answer.statusCode === 404) resolve(undefined);
-      else reject(new BrokenChannel());
+      else reject(new BrokenConnection());
     });
     request.once("socket", (socket) => socket.unref());
     request.once("error", reject);

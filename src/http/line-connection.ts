@@ -1,6 +1,6 @@
 /**
- * The daemon's side of a channel: many calls over one connection (`src/wire/frames.ts`). Each call is authenticated, routed, read and called
- * as a request would be; a token that was revoked or has expired stops working on an open channel too.
+ * The daemon's side of a line connection: many calls over one connection (`src/wire/frames.ts`). Each call is authenticated, routed and read
+ * as a request would be; a token that was revoked or has expired stops working on an open line connection too.
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
@@ -9,7 +9,7 @@ import { UserError } from "../domain/errors.ts";
 import { later, millis } from "../domain/time.ts";
 import type { Timer } from "../effects/clock.ts";
 import { type Line, LineCutter } from "../std/lines.ts";
-import { type AnswerLine, CALLS_MAX, CHANNEL_PATH, CHANNEL_PROTOCOL, LINE_MAX } from "../wire/frames.ts";
+import { type AnswerLine, CALLS_MAX, LINE_MAX, LINES_PATH, LINES_PROTOCOL } from "../wire/frames.ts";
 import type { Route } from "../wire/route.ts";
 import type { Caller } from "../wire/service.ts";
 import type { Authenticator } from "./authentication.ts";
@@ -28,11 +28,11 @@ interface Asked {
   readonly cancel?: unknown;
 }
 
-export const isChannel = ({ url, headers }: IncomingMessage): boolean =>
-  url === CHANNEL_PATH && headers.upgrade === CHANNEL_PROTOCOL;
+export const asksForLines = ({ url, headers }: IncomingMessage): boolean =>
+  url === LINES_PATH && headers.upgrade === LINES_PROTOCOL;
 
 /** Takes over a connection whose request asked for it. */
-export function openChannel(
+export function acceptLines(
   context: ServerContext,
   authenticator: Authenticator,
   request: IncomingMessage,
@@ -42,22 +42,22 @@ export function openChannel(
   // From here on the socket is ours: without an error listener, a peer that resets it would end the process.
   socket.on("error", () => undefined);
   try {
-    if (!isChannel(request)) throw new UserError("REQUEST_INVALID", "There is nothing to upgrade to");
+    if (!asksForLines(request)) throw new UserError("REQUEST_INVALID", "There is nothing to upgrade to");
     authenticator.authenticate(request);
   } catch (error) {
     return writeRefusal(socket, error);
   }
-  const channel = new Channel(context, authenticator, request, socket);
-  context.channels.add(channel);
+  const lineConnection = new LineConnection(context, authenticator, request, socket);
+  context.lineConnections.add(lineConnection);
   socket.once("close", () => {
-    context.channels.delete(channel);
-    channel.gone();
+    context.lineConnections.delete(lineConnection);
+    lineConnection.gone();
   });
-  socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${CHANNEL_PROTOCOL}\r\n\r\n`);
-  channel.open(head);
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${LINES_PROTOCOL}\r\n\r\n`);
+  lineConnection.open(head);
 }
 
-export class Channel {
+export class LineConnection {
   readonly #context: ServerContext;
   readonly #authenticator: Authenticator;
   readonly #request: Pick<IncomingMessage, "headers" | "socket">;
@@ -206,7 +206,7 @@ export class Channel {
     }
   }
 
-  /** The caller that opened the channel, unless the call names another one and is allowed to. */
+  /** The caller that opened the line connection, unless the call names another one and is allowed to. */
   #named(by: unknown): Pick<IncomingMessage, "headers" | "socket"> {
     if (by === undefined) return this.#request;
     if (typeof by !== "string") throw new UserError("REQUEST_INVALID", "Who calls is said by a name");
