@@ -333,6 +333,11 @@ const FROM_CALLS: ReadonlySet<string> = new Set<EventKind>([
 ]);
 /** Whether such an event names the caller, where it follows from a call. Other kinds name the person as `asked`, or follow from no call. */
 export const isFromCall = (kind: EventKind): boolean => FROM_CALLS.has(kind);
+const ATTEMPT_ENDS: ReadonlySet<string> = new Set<EventKind>([
+  ...(["succeeded", "failed", "retried", "expired", "released", "parked", "cancelled"] as const),
+]);
+/** Whether such an event ends an attempt, and so the hold of its worker on the task. */
+export const isAttemptEnd = (kind: EventKind): boolean => ATTEMPT_ENDS.has(kind);
 export const isSystemEvent = (event: Event): event is SystemEvent => SYSTEM_KINDS.has(event.kind);
 export const isTaskEvent = (event: Event): event is TaskEvent => "task" in event;
 /** Renewals are kept in the lease row, not in the ledger. */

@@ -1,5 +1,5 @@
 /** The breakers of all services that tasks depend on. */
-import { type Event, isTaskEvent } from "../../domain/event.ts";
+import { type Event, isAttemptEnd, isTaskEvent } from "../../domain/event.ts";
 import type { Run } from "../../domain/run.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Instant } from "../../domain/time.ts";
@@ -42,7 +42,7 @@ export class Breakers {
       const { provider } = task.spec;
       if (provider === undefined) continue;
       if (event.kind === "claimed") this.sent(provider, task, event.at);
-      else if (ENDS.has(event.kind)) this.returned(provider, task, event);
+      else if (isAttemptEnd(event.kind)) this.returned(provider, task, event);
     }
   }
 
@@ -56,17 +56,6 @@ export class Breakers {
     return next;
   }
 }
-
-/** The events that end an attempt. */
-const ENDS: ReadonlySet<Event["kind"]> = new Set([
-  "succeeded",
-  "failed",
-  "retried",
-  "expired",
-  "released",
-  "parked",
-  "cancelled",
-]);
 
 function verdictOf(cause: Event): "success" | "failure" | "nothing" {
   if (cause.kind === "succeeded") return "success";

@@ -5,7 +5,7 @@ import { findRun, loadRun, mustFindTask, openReader, type Reader } from "../../.
 import { changes } from "../../../app/look/watch.ts";
 import { POLL_INTERVAL } from "../../../app/poll.ts";
 import { UserError } from "../../../domain/errors.ts";
-import { type Event, isTaskEvent } from "../../../domain/event.ts";
+import { isAttemptEnd, isTaskEvent } from "../../../domain/event.ts";
 import type { Run as RunState } from "../../../domain/run.ts";
 import { isHeld, type Task } from "../../../domain/task.ts";
 import type { Millis } from "../../../domain/time.ts";
@@ -145,17 +145,6 @@ async function goOn({ log, file, from, take, over, terminal, pollEvery }: Follow
   }
 }
 
-/** Events that end the hold of a worker on the task. */
-const ENDS: ReadonlySet<Event["kind"]> = new Set([
-  "succeeded",
-  "failed",
-  "retried",
-  "expired",
-  "released",
-  "parked",
-  "cancelled",
-]);
-
 /** Follows the ledger from `seen` on until the attempt has ended. */
 function overWatch(reader: Reader, run: RunState, task: Task, attempt: number, seen: number): Following["over"] {
   let after = seen;
@@ -165,7 +154,8 @@ function overWatch(reader: Reader, run: RunState, task: Task, attempt: number, s
     const events = await reader.store.events({ run: run.no, task: task.no, after });
     after = events.at(-1)?.seq ?? after;
     ended ||= events.some(
-      (event) => isTaskEvent(event) && (event.attempt > attempt || (event.attempt === attempt && ENDS.has(event.kind))),
+      (event) =>
+        isTaskEvent(event) && (event.attempt > attempt || (event.attempt === attempt && isAttemptEnd(event.kind))),
     );
     if (ended) return "ended";
     return lives ? "going" : "abandoned";
