@@ -22,11 +22,12 @@ export async function deliver(text: string, input: Input, { terminal, cwd }: Con
   const output = input.text("output");
   if (output === undefined) return terminal.out(text);
   const file = resolve(cwd, output);
-  await write(file, text);
+  await writeAt(file, text);
   terminal.err(`Wrote ${neutralize(relative(cwd, file))}.\n`);
 }
 
-async function write(file: string, text: string): Promise<void> {
+/** Writes what the user asked for at the place that the user named. */
+export async function writeAt(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text);
   } catch (error) {

@@ -1,12 +1,11 @@
 /** `rota soak`: shows on virtual time that nothing is lost or done twice, whatever fails, and says how to repeat a failure. */
-import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { SoakReport } from "../../../app/soak/soak.ts";
-import { UserError } from "../../../domain/errors.ts";
 import { millis } from "../../../domain/time.ts";
 import { isWhole, soakJson, soakText } from "../../../views/simulation/soak.ts";
 import { paintAll } from "../../../views/text/line.ts";
 import type { Context, Input, Run } from "../../frame/command.ts";
+import { writeAt } from "../../frame/output.ts";
 import { themeOf } from "../../frame/theme.ts";
 
 const EXIT_BROKEN = 1;
@@ -38,7 +37,7 @@ async function campaign(input: Input, context: Context): Promise<number> {
   if (isShown) terminal.err("\r");
   const json = JSON.stringify(soakJson(report));
   const file = input.text("report");
-  if (file !== undefined) await keep(resolve(cwd, file), `${json}\n`);
+  if (file !== undefined) await writeAt(resolve(cwd, file), `${json}\n`);
   terminal.out(input.flag("json") ? `${json}\n` : textOf(report, context));
   return isWhole(report) ? 0 : EXIT_BROKEN;
 }
@@ -71,15 +70,4 @@ async function replayOne(input: Input, { terminal }: Context): Promise<number> {
   terminal.out(`${trial.violations.length === 0 ? "Nothing is wrong" : `Broken: ${trial.violations[0]}`}.\n`);
   terminal.out(`digest ${trial.digest}\n`);
   return trial.violations.length === 0 ? 0 : EXIT_BROKEN;
-}
-
-async function keep(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text);
-  } catch (error) {
-    throw new UserError("USAGE", `${file} cannot be written: ${(error as Error).message}`, {
-      hint: "Choose another place.",
-      cause: error,
-    });
-  }
 }
