@@ -1,5 +1,5 @@
-/** Folders that only their owner may enter. */
-import { mkdirSync, statSync } from "node:fs";
+/** Folders: made so that only their owner may enter, and on the disk with what is in them. */
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 const OWNER_ONLY = 0o700;
@@ -29,3 +29,13 @@ function tryToMake(path: string): NodeJS.ErrnoException | undefined {
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+/** Until then the folder may still have the former file of a name that was replaced. */
+export function syncFolder(path: string): void {
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

@@ -1,7 +1,8 @@
 /** Files that only their owner may read, written whole or not at all. They are on the disk, with their name, before anything is answered. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { unusable } from "../domain/told.ts";
+import { syncFolder } from "../effects/folders.ts";
 
 const PRIVATE = 0o600;
 
@@ -15,15 +16,5 @@ export function writePrivately(path: string, text: string): void {
     syncFolder(dirname(path));
   } catch (error) {
     throw unusable(`${path} cannot be written`, error);
-  }
-}
-
-/** Until then the folder may still have the former file of this name. */
-function syncFolder(path: string): void {
-  const folder = openSync(path, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }

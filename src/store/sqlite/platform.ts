@@ -3,7 +3,6 @@ import {
   chmodSync,
   closeSync,
   fdatasync,
-  fsyncSync,
   openSync,
   readFileSync,
   readSync,
@@ -15,7 +14,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { makeFolders } from "../../effects/folders.ts";
+import { makeFolders, syncFolder } from "../../effects/folders.ts";
 import { bootId } from "../../effects/host.ts";
 
 export interface Platform {
@@ -87,15 +86,6 @@ export const REAL: Platform = {
   },
   boot: bootId,
 };
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
-}
 
 function openFile(path: string): OpenFile {
   const descriptor = openSync(path, "r+");
