@@ -17,7 +17,7 @@ import type { Timer } from "../effects/clock.ts";
 import type { Scope } from "../wire/scope.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { withArguments } from "./given.ts";
-import { profileOf } from "./http-headers.ts";
+import { profileOf } from "./profile.ts";
 
 export interface McpHttpOptions
   extends Omit<ConnectionOptions, "profile" | "by" | "authority" | "remembers" | "directory"> {

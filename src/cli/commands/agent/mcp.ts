@@ -1,9 +1,7 @@
 /** `rota mcp`: an MCP server on standard input and output, for the agent whose client started it. */
 import { attemptsAround } from "../../../app/agents/attempts-around.ts";
 import { launcherGone } from "../../../app/agents/launcher.ts";
-import { UserError } from "../../../domain/errors.ts";
-import { Problems } from "../../../std/problems.ts";
-import { JOIN } from "../../../wire/messages.ts";
+import { profileFrom } from "../../../mcp/profile.ts";
 import type { Scope } from "../../../wire/scope.ts";
 import type { Input, Run } from "../../frame/command.ts";
 import { placeOf } from "../../frame/daemon.ts";
@@ -49,10 +47,5 @@ function profileOf(input: Input) {
     slots: input.count("slots"),
     capabilities: input.texts("capability"),
   };
-  const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
-  const problems = new Problems("the agent");
-  JOIN.read(given, problems);
-  const [first] = problems.list;
-  if (first !== undefined) throw new UserError("USAGE", first.message);
-  return given;
+  return profileFrom(said, "the agent", "USAGE");
 }

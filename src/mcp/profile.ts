@@ -1,5 +1,5 @@
-/** The profile of the agent, as far as the headers of a request to the MCP endpoint give it. */
-import { UserError } from "../domain/errors.ts";
+/** The profile of the agent, as far as the place where its client is configured gives it. */
+import { UserError, type UserErrorCode } from "../domain/errors.ts";
 import { Problems } from "../std/problems.ts";
 import { JOIN } from "../wire/messages.ts";
 import type { AgentProfile } from "./agent.ts";
@@ -17,10 +17,19 @@ export function profileOf(headers: Headers): AgentProfile {
     workspace: headers.get("rota-workspace") ?? undefined,
     capabilities,
   };
+  return profileFrom(said, "the headers", "REQUEST_INVALID");
+}
+
+/** What was given of a profile. `where`: the place that gives it, and `code`: the error of a wrong part. */
+export function profileFrom(
+  said: { readonly [Part in keyof AgentProfile]: AgentProfile[Part] | undefined },
+  where: string,
+  code: UserErrorCode,
+): AgentProfile {
   const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined));
-  const problems = new Problems("the headers");
+  const problems = new Problems(where);
   JOIN.read(given, problems);
   const [first] = problems.list;
-  if (first !== undefined) throw new UserError("REQUEST_INVALID", first.message);
+  if (first !== undefined) throw new UserError(code, first.message);
   return given;
 }
