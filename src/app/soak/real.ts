@@ -11,6 +11,7 @@ import { sleep, systemClock } from "../../effects/clock.ts";
 import { type Random, seededRandom } from "../../effects/random.ts";
 import { brokenLaws } from "../../simulate/history/offline.ts";
 import { openStore } from "../../store/open.ts";
+import type { RealReport } from "../../views/simulation/soak.ts";
 import { type Client, connect } from "../../wire/client.ts";
 import { type Acks, playSession } from "./session.ts";
 
@@ -21,17 +22,6 @@ export interface RealOptions {
   readonly within: Millis;
   readonly seed: number;
   readonly signal: AbortSignal;
-}
-
-export interface RealReport {
-  readonly kills: number;
-  readonly runs: number;
-  readonly tasks: number;
-  readonly isDrained: boolean;
-  /** Every broken law, in sentences. */
-  readonly broken: readonly string[];
-  /** By how many bytes the last daemon grew from its start to its end. */
-  readonly growth: number;
 }
 
 const SESSIONS = 4;

@@ -6,7 +6,8 @@ import { type Campaign, runCampaign } from "../../simulate/faults/campaign.ts";
 import type { Limits, StoreKind } from "../../simulate/faults/seed/scenario.ts";
 import { replayCommand, shrink } from "../../simulate/faults/shrink.ts";
 import { type Trial, tryOut } from "../../simulate/faults/trial.ts";
-import { type RealOptions, type RealReport, soakForReal } from "./real.ts";
+import type { RealReport } from "../../views/simulation/soak.ts";
+import { type RealOptions, soakForReal } from "./real.ts";
 
 export interface SoakOptions {
   readonly firstSeed: number;

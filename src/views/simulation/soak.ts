@@ -32,14 +32,18 @@ export interface SoakShown {
   readonly doubled: number;
   readonly failures: readonly { readonly seed: number; readonly law: string; readonly command: string }[];
   /** The trial with a real daemon that was killed again and again, where that was asked for. */
-  readonly real?: {
-    readonly kills: number;
-    readonly runs: number;
-    readonly tasks: number;
-    readonly isDrained: boolean;
-    readonly broken: readonly string[];
-    readonly growth: number;
-  };
+  readonly real?: RealReport;
+}
+
+export interface RealReport {
+  readonly kills: number;
+  readonly runs: number;
+  readonly tasks: number;
+  readonly isDrained: boolean;
+  /** Every broken law, in sentences. */
+  readonly broken: readonly string[];
+  /** By how many bytes the last daemon grew from its start to its end. */
+  readonly growth: number;
 }
 
 /** No law was broken, neither in the simulation nor by the real daemon. */
@@ -105,7 +109,7 @@ export function soakText(report: SoakShown): readonly Line[] {
   return [...lines, [], ...failures.flatMap(failureLines), ...broken, end];
 }
 
-function realRow({ kills, runs, tasks, isDrained, growth }: NonNullable<SoakShown["real"]>): readonly [string, string] {
+function realRow({ kills, runs, tasks, isDrained, growth }: RealReport): readonly [string, string] {
   const end = isDrained ? "everything has ended" : "not everything has ended";
   return ["for real", `${plural(kills, "kill")}, ${runs} runs of ${tasks} tasks, ${end}, memory ${changeOf(growth)}`];
 }
