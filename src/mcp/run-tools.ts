@@ -122,10 +122,14 @@ async function overview({ service, agent }: ToolContext) {
 }
 
 async function statusOf(run: string, max: number, { service }: ToolContext) {
-  const { value, cuts } = bounded(await service.status(run), max);
+  return shortened(await service.status(run), max, statusText);
+}
+
+function shortened(whole: object, max: number, textOf: (value: unknown) => string) {
+  const { value, cuts } = bounded(whole, max);
   return {
-    text: [statusText(value), ...moreText(cuts)].join("\n"),
-    data: { ...(isMap(value) ? value : { status: value }), ...(cuts.length > 0 && { cut: cuts }) },
+    text: [textOf(value), ...moreText(cuts)].join("\n"),
+    data: { ...(isMap(value) ? value : {}), ...(cuts.length > 0 && { cut: cuts }) },
   };
 }
 
@@ -147,11 +151,7 @@ export const why = tool({
   output: answer({ task: word().optional(), state: word().optional() }),
   async call({ task, run, limit }, { service, agent }) {
     const about = task ?? agent.holds.find({}).task;
-    const { value, cuts } = bounded(await service.why(run, about), limit);
-    return {
-      text: [whyText(value), ...moreText(cuts)].join("\n"),
-      data: { ...(isMap(value) ? value : { why: value }), ...(cuts.length > 0 && { cut: cuts }) },
-    };
+    return shortened(await service.why(run, about), limit, whyText);
   },
 });
 
