@@ -1,22 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { converse } from "../../test/rig/mcp.ts";
+import { converse, LEASE, texts, working } from "../../test/rig/mcp.ts";
 import { fakeDaemon, grant, session, TTL } from "../../test/rig/mcp-daemon.ts";
 import { UserError } from "../domain/errors.ts";
 import type { DaemonInfo } from "../wire/answers.ts";
-
-const texts = ({ content }: { readonly content: readonly { readonly text: string }[] }): string =>
-  content.map(({ text }) => text).join("\n");
-const LEASE = { run: "r1", task: "build", fence: 1, token: "secret-1" };
-
-/** A conversation in which `build` has been claimed. */
-async function working(overrides: Parameters<typeof fakeDaemon>[0] = {}) {
-  const daemon = fakeDaemon(overrides);
-  daemon.ready.push(grant());
-  const client = converse({ daemon });
-  await client.open();
-  await client.call("claim_next");
-  return client;
-}
 
 describe("claiming", () => {
   test("joins once, by the name of the client, begins the task and tells all about it", async () => {

@@ -5,7 +5,7 @@ import type { AgentProfile } from "../../src/mcp/agent.ts";
 import { serveStdio } from "../../src/mcp/stdio.ts";
 import type { Scope } from "../../src/wire/scope.ts";
 import { ManualClock } from "./clock.ts";
-import { type FakeDaemon, fakeDaemon } from "./mcp-daemon.ts";
+import { type FakeDaemon, fakeDaemon, grant } from "./mcp-daemon.ts";
 
 export type Message = Readonly<Record<string, unknown>>;
 export interface ToolResult {
@@ -108,4 +108,20 @@ export function converse(
 /** Streams hand on what they have in turns of their own. */
 async function settle(clock: ManualClock): Promise<void> {
   for (let turn = 0; turn < 4; turn++) await clock.settle();
+}
+
+/** What a tool answers, as one text. */
+export const texts = ({ content }: { readonly content: readonly { readonly text: string }[] }): string =>
+  content.map(({ text }) => text).join("\n");
+/** The lease of `build` that `working` has claimed. */
+export const LEASE = { run: "r1", task: "build", fence: 1, token: "secret-1" };
+
+/** A conversation in which `build` has been claimed. */
+export async function working(overrides: Parameters<typeof fakeDaemon>[0] = {}) {
+  const daemon = fakeDaemon(overrides);
+  daemon.ready.push(grant());
+  const client = converse({ daemon });
+  await client.open();
+  await client.call("claim_next");
+  return client;
 }
