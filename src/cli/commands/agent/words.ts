@@ -24,6 +24,13 @@ const capability: OptionSpec = {
   value: "NAME",
   describe: "What it can do; may be given several times",
 };
+const pool: OptionSpec = {
+  kind: "text",
+  value: "NAME",
+  describe: "The pool whose tasks it takes",
+  fallback: "named like the agent",
+};
+const slots: OptionSpec = { kind: "count", value: "N", describe: "How many tasks it does at once", fallback: "1" };
 const workspace: OptionSpec = { kind: "text", value: "DIR", describe: "Where it works", completes: "folder" };
 
 /** How the holder of a lease proves that it is the holder. */
@@ -52,17 +59,12 @@ const SESSION_COMMANDS: readonly CommandSpec[] = [
     arguments: [],
     options: {
       agent: { kind: "text", value: "NAME", describe: "What kind of agent it is", fallback: "agent" },
-      pool: {
-        kind: "text",
-        value: "NAME",
-        describe: "The pool whose tasks it takes",
-        fallback: "named like the agent",
-      },
+      pool,
       capability,
       workspace,
       channel: { kind: "text", value: "NAME", describe: "The channel it listens on" },
       id: { kind: "text", value: "ID", describe: "The id to be known by", fallback: "made up" },
-      slots: { kind: "count", value: "N", describe: "How many tasks it does at once", fallback: "1" },
+      slots,
       ttl: {
         kind: "span",
         describe: "How long it keeps a task without a sign of life",
@@ -243,12 +245,7 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
       { name: "COMMAND", describe: "The command and its arguments, behind `--`", required: true, many: true },
     ],
     options: {
-      pool: {
-        kind: "text",
-        value: "NAME",
-        describe: "The pool whose tasks it takes",
-        fallback: "named like the agent",
-      },
+      pool,
       agent: { kind: "text", value: "NAME", describe: "What kind of agent it is", fallback: "work" },
       capability,
       workspace,
@@ -279,16 +276,11 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     arguments: [],
     options: {
       agent: { kind: "text", value: "NAME", describe: "What kind of agent it is", fallback: "the client's name" },
-      pool: {
-        kind: "text",
-        value: "NAME",
-        describe: "The pool whose tasks it takes",
-        fallback: "named like the agent",
-      },
+      pool,
       capability,
       workspace,
       session: { kind: "text", value: "ID", describe: "The session to be known by", fallback: "made up" },
-      slots: { kind: "count", value: "N", describe: "How many tasks it does at once", fallback: "1" },
+      slots,
       scope: {
         kind: "text",
         value: "SCOPE",
