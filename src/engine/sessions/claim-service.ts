@@ -109,13 +109,7 @@ export class ClaimService {
       return () => false;
     }
     const waiter: Waiter = { order, tell };
-    const waiting = this.#waiting.get(pool) ?? new Set();
-    this.#waiting.set(pool, waiting.add(waiter));
-    return () => {
-      const still = waiting.delete(waiter);
-      if (waiting.size === 0 && this.#waiting.get(pool) === waiting) this.#waiting.delete(pool);
-      return still;
-    };
+    return waitIn(this.#waiting, pool, waiter);
   }
 
   /** The task that was assigned to the session and not begun; else `tell` is called when one is. */
@@ -125,13 +119,7 @@ export class ClaimService {
       turn.after(() => tell(granted));
       return () => false;
     }
-    const waiting = this.#assignees.get(id) ?? new Set();
-    this.#assignees.set(id, waiting.add(tell));
-    return () => {
-      const still = waiting.delete(tell);
-      if (waiting.size === 0 && this.#assignees.get(id) === waiting) this.#assignees.delete(id);
-      return still;
-    };
+    return waitIn(this.#assignees, id, tell);
   }
 
   /** The session has left: its waiting calls get nothing, so that nothing is given to a later session with the same id. */
@@ -393,4 +381,15 @@ function likenessOf(waiter: Waiter, { profile }: Session): string {
     waiter.likeness = { of: profile, text: `${likeness(profile)} ${run?.no} ${priority}` };
   }
   return waiter.likeness.text;
+}
+
+/** Gives the function that ends the wait, which says whether it was still waiting. */
+function waitIn<Key, Waiting>(all: Map<Key, Set<Waiting>>, key: Key, one: Waiting): () => boolean {
+  const waiting = all.get(key) ?? new Set();
+  all.set(key, waiting.add(one));
+  return () => {
+    const still = waiting.delete(one);
+    if (waiting.size === 0 && all.get(key) === waiting) all.delete(key);
+    return still;
+  };
 }
