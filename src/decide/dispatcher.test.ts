@@ -10,7 +10,7 @@ import type { TaskSpec } from "../domain/spec.ts";
 import type { Task } from "../domain/task.ts";
 import { instant, later, millis, seconds } from "../domain/time.ts";
 import { World } from "../domain/world.ts";
-import { Journal } from "../engine/turn/pending-batch.ts";
+import { PendingBatch } from "../engine/turn/pending-batch.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 
 type Options = Partial<Omit<DispatcherOptions, "workers">> & { readonly workers?: number };
@@ -19,19 +19,19 @@ type Options = Partial<Omit<DispatcherOptions, "workers">> & { readonly workers?
 class Floor {
   readonly world = new World();
   readonly dispatcher: Dispatcher;
-  readonly #journal: Journal;
+  readonly #pending: PendingBatch;
   now = START;
   #runs = 0;
 
   constructor({ workers = 1, ...rest }: Options = {}) {
     const slots = Array.from({ length: workers }, (_, at) => workerId(`w${at + 1}`));
     this.dispatcher = new Dispatcher({ capacity: {}, capabilities: [], ...rest, workers: slots });
-    this.#journal = new Journal(this.world, (change) => this.dispatcher.observe(change));
+    this.#pending = new PendingBatch(this.world, (change) => this.dispatcher.observe(change));
   }
 
   submit(specs: readonly TaskSpec[], rest: Partial<RunManifest> = {}): Run {
     const no = runNo(++this.#runs);
-    this.#journal.ofRun(
+    this.#pending.ofRun(
       no,
       { kind: "run_submitted", manifest: manifest({ id: runId(`run-${no}`), ...rest }), specs },
       this.now,
@@ -42,7 +42,7 @@ class Floor {
   }
 
   happen(run: Run, at: number, news: TaskNews): void {
-    this.#journal.ofTask(run, run.tasks[at] as Task, news, this.now);
+    this.#pending.ofTask(run, run.tasks[at] as Task, news, this.now);
   }
 
   /** Claims whatever the dispatcher gives out now. */

@@ -174,7 +174,7 @@ export class Reception {
     if (out().length > 0 && wait > 0) await this.#until(() => out().length === 0, wait, signal);
     const remaining = out();
     await this.#deps.turns.durably((turn) =>
-      turn.journal.ofSystem({ kind: "drained", scope, remaining: remaining.length, by: asked.by }, turn.now),
+      turn.pending.ofSystem({ kind: "drained", scope, remaining: remaining.length, by: asked.by }, turn.now),
     );
     return remaining;
   }
@@ -186,9 +186,9 @@ export class Reception {
       if (isHeld(task.status) || isTerminal(state)) {
         throw new UserError("CANNOT_EDIT", `Task ${task.spec.id} is ${state}, so it cannot be changed`);
       }
-      turn.journal.ofTask(run, task, { kind: "edited", changes, asked }, turn.now);
+      turn.pending.ofTask(run, task, { kind: "edited", changes, asked }, turn.now);
       // The reason why it was parked may be gone: it is tried again.
-      if (state === "parked") turn.journal.ofTask(run, task, { kind: "requeued", asked }, turn.now);
+      if (state === "parked") turn.pending.ofTask(run, task, { kind: "requeued", asked }, turn.now);
       if (run.status.state === "stalled") this.#deps.reopen(turn, run);
     });
   }
@@ -252,14 +252,14 @@ export class Reception {
     readonly asked: Asked;
   }): Promise<void> {
     return this.#deps.turns.durably((turn) => {
-      turn.journal.ofSystem(news, turn.now);
+      turn.pending.ofSystem(news, turn.now);
       for (const run of this.#deps.pools.review(turn.now)) this.#deps.rules.touch(run);
     });
   }
 
   /** In the next turn. The events name the caller. */
   #durably<T>(change: (turn: Turn) => T): Promise<T> {
-    return this.#deps.turns.durably((turn) => turn.journal.following(this.#visitor.by, () => change(turn)));
+    return this.#deps.turns.durably((turn) => turn.pending.following(this.#visitor.by, () => change(turn)));
   }
 
   /** The session, if the caller may act for it. */

@@ -115,8 +115,8 @@ export class Engine {
       if (this.world.findRun(manifest.id) !== undefined) throw taken(manifest.id);
       const no = runNo(++this.#lastRun);
       const called = by === undefined ? {} : { by };
-      turn.journal.ofRun(no, { kind: "run_submitted", manifest, specs, ...called }, turn.now);
-      if (key !== undefined) turn.journal.remember({ key, at: turn.now, answer: { run: no } });
+      turn.pending.ofRun(no, { kind: "run_submitted", manifest, specs, ...called }, turn.now);
+      if (key !== undefined) turn.pending.remember({ key, at: turn.now, answer: { run: no } });
       const run = this.world.run(no) as Run;
       pools.admit(run, history);
       rules.watch(run);

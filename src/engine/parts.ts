@@ -75,8 +75,8 @@ export function assemble(deps: EngineDeps) {
     schedule: () => turns.schedule(),
   });
   const turns: Turns = new Turns({ world, clock, store, epoch, batchMax, rules });
-  const reopen = ({ journal, now }: Turn, run: Run): void =>
-    journal.ofRun(run.no, { kind: "run_reopened", epoch }, now);
+  const reopen = ({ pending, now }: Turn, run: Run): void =>
+    pending.ofRun(run.no, { kind: "run_reopened", epoch }, now);
   const { breakers } = pools.local;
   const recovery = new Recovery({
     ...work,

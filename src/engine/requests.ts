@@ -48,7 +48,7 @@ export class Requests {
   #obey(turn: Turn, request: PendingRequest): void {
     const { world, stopper, rules, reopen } = this.#deps;
     const run = world.findRun(request.run);
-    turn.journal.requestDone(request.no);
+    turn.pending.requestDone(request.no);
     // The run ended, and was forgotten, after the request was read: it came too late.
     if (run === undefined) return;
     obey(turn, stopper, run, request);
@@ -63,18 +63,18 @@ function obey(turn: Turn, stopper: Stopper, run: Run, { kind, task: id, by, why 
   const tasks = id === undefined ? run.tasks : [findTask(run, id)].filter((task) => task !== undefined);
   switch (kind) {
     case "cancel":
-      if (id === undefined) turn.journal.ofRun(run.no, { kind: "run_cancelling", ...asked }, turn.now);
+      if (id === undefined) turn.pending.ofRun(run.no, { kind: "run_cancelling", ...asked }, turn.now);
       for (const task of tasks) cancel(turn, stopper, run, task, asked);
       return;
     case "requeue":
       for (const task of tasks) {
-        if (task.status.state === "parked") turn.journal.ofTask(run, task, { kind: "requeued", asked }, turn.now);
+        if (task.status.state === "parked") turn.pending.ofTask(run, task, { kind: "requeued", asked }, turn.now);
       }
       return;
     case "approve":
       for (const task of tasks) {
         const waits = isGateClosed(task) && !isTerminal(task.status.state);
-        if (waits) turn.journal.ofTask(run, task, { kind: "approved", asked }, turn.now);
+        if (waits) turn.pending.ofTask(run, task, { kind: "approved", asked }, turn.now);
       }
       return;
   }
@@ -84,7 +84,7 @@ function obey(turn: Turn, stopper: Stopper, run: Run, { kind, task: id, by, why 
 function cancel(turn: Turn, stopper: Stopper, run: Run, task: Task, asked: Asked): void {
   const { status } = task;
   if (isTerminal(status.state)) return;
-  if (!isHeld(status)) return turn.journal.ofTask(run, task, { kind: "cancelled", asked }, turn.now);
+  if (!isHeld(status)) return turn.pending.ofTask(run, task, { kind: "cancelled", asked }, turn.now);
   if (cancellerOf(status) !== undefined) return;
   stopper.stop(turn, run, task, { kind: "cancelled", asked });
 }

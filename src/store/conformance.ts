@@ -55,9 +55,9 @@ export function storeConformance(name: string, open: OpenStore): void {
       await using store = await open();
       const fixture = new LedgerFixture();
       const run = fixture.submit([task("a")]);
-      fixture.journal.ofRun(FIRST, { kind: "run_cancelling", ...asked }, NOW);
-      if (news !== undefined) fixture.journal.ofRun(FIRST, news, NOW);
-      await store.commit(fixture.journal.take(await acquired(store)));
+      fixture.pending.ofRun(FIRST, { kind: "run_cancelling", ...asked }, NOW);
+      if (news !== undefined) fixture.pending.ofRun(FIRST, news, NOW);
+      await store.commit(fixture.pending.take(await acquired(store)));
       expect(await store.runs()).toEqual([toRunRow(run)]);
       expect(run.status.state).toBe(state);
       expect(run.cancelling).toBe(true);
@@ -69,14 +69,14 @@ export function storeConformance(name: string, open: OpenStore): void {
       const fixture = new LedgerFixture();
       fixture.submit([task("a")]);
       await acquired(store);
-      await unchangedBy(store, fixture.journal.take(old));
+      await unchangedBy(store, fixture.pending.take(old));
     });
 
     test("an epoch that was never given is refused", async () => {
       await using store = await open();
       const fixture = new LedgerFixture();
       fixture.submit([task("a")]);
-      await unchangedBy(store, fixture.journal.take((await acquired(store)) + 1));
+      await unchangedBy(store, fixture.pending.take((await acquired(store)) + 1));
     });
 
     test("a row that another has replaced meanwhile refuses the whole batch", async () => {
@@ -85,8 +85,8 @@ export function storeConformance(name: string, open: OpenStore): void {
       const fixture = new LedgerFixture();
       const run = fixture.submit([task("a"), task("b")]);
       fixture.write(run, 0, claimed);
-      await store.commit(fixture.journal.take(epoch));
-      const batch = fixture.write(run, 1, claimed).write(run, 0, started).journal.take(epoch);
+      await store.commit(fixture.pending.take(epoch));
+      const batch = fixture.write(run, 1, claimed).write(run, 0, started).pending.take(epoch);
       const stale = batch.tasks.map((write) => (write.row.task === 0 ? { ...write, replaces: 0 + 2 } : write));
       await unchangedBy(store, { ...batch, tasks: stale });
     });
@@ -97,8 +97,8 @@ export function storeConformance(name: string, open: OpenStore): void {
       const fixture = new LedgerFixture();
       const run = fixture.submit([task("a"), task("b")]);
       fixture.write(run, 0, claimed);
-      await store.commit(fixture.journal.take(epoch));
-      const batch = fixture.write(run, 1, claimed).write(run, 0, started).journal.take(epoch);
+      await store.commit(fixture.pending.take(epoch));
+      const batch = fixture.write(run, 1, claimed).write(run, 0, started).pending.take(epoch);
       const asIfNew = batch.tasks.map((write) => ({ ...write, replaces: 0 }));
       await unchangedBy(store, { ...batch, tasks: asIfNew });
     });
@@ -108,8 +108,8 @@ export function storeConformance(name: string, open: OpenStore): void {
       const epoch = await acquired(store);
       const fixture = new LedgerFixture();
       const run = fixture.submit([task("a"), task("b")]);
-      await store.commit(fixture.journal.take(epoch));
-      const batch = fixture.write(run, 1, claimed).write(run, 0, claimed).journal.take(epoch);
+      await store.commit(fixture.pending.take(epoch));
+      const batch = fixture.write(run, 1, claimed).write(run, 0, claimed).pending.take(epoch);
       const stale = batch.tasks.map((write) => (write.row.task === 0 ? { ...write, replaces: 1 } : write));
       await unchangedBy(store, { ...batch, tasks: stale });
     });
@@ -119,9 +119,9 @@ export function storeConformance(name: string, open: OpenStore): void {
       const epoch = await acquired(store);
       const fixture = new LedgerFixture();
       const run = fixture.submit([task("a")]);
-      await store.commit(fixture.write(run, 0, claimed).journal.take(epoch));
+      await store.commit(fixture.write(run, 0, claimed).pending.take(epoch));
       const deadline = later(NOW, minutes(2));
-      await store.commit(fixture.write(run, 0, { kind: "lease_renewed", deadline }).journal.take(epoch));
+      await store.commit(fixture.write(run, 0, { kind: "lease_renewed", deadline }).pending.take(epoch));
       expect((await store.load(FIRST))?.tasks).toMatchObject([{ state: "claimed", deadline, version: 1 }]);
       expect((await store.events({})).map(({ kind }) => kind)).toEqual(["run_submitted", "claimed"]);
       expect(await store.lastSeq()).toBe(2);
@@ -159,7 +159,7 @@ export function storeConformance(name: string, open: OpenStore): void {
       const first = fixture.submit([task("a"), task("b")]);
       const second = fixture.submit([task("a")], { id: runId("run-2") }, runNo(2));
       fixture.write(first, 0, claimed).write(second, 0, claimed).write(first, 1, claimed).write(first, 0, started);
-      await store.commit(fixture.journal.take(await acquired(store)));
+      await store.commit(fixture.pending.take(await acquired(store)));
       const seqs = async (query: Parameters<Store["events"]>[0]) => (await store.events(query)).map(({ seq }) => seq);
       expect(await seqs({})).toEqual([1, 2, 3, 4, 5, 6]);
       expect(await seqs({ run: FIRST })).toEqual([1, 3, 5, 6]);
@@ -198,9 +198,9 @@ export function storeConformance(name: string, open: OpenStore): void {
       const [first, second] = [await store.request(cancel), await store.request(cancel)];
       const fixture = new LedgerFixture();
       fixture.submit([task("a")]);
-      fixture.journal.requestDone(first);
-      fixture.journal.requestDone(second);
-      await store.commit(fixture.journal.take(await acquired(store)));
+      fixture.pending.requestDone(first);
+      fixture.pending.requestDone(second);
+      await store.commit(fixture.pending.take(await acquired(store)));
       expect(await store.requests()).toEqual([]);
       expect(await store.request(cancel)).toBeGreaterThan(second);
     });
@@ -212,8 +212,8 @@ export function storeConformance(name: string, open: OpenStore): void {
       await acquired(store);
       const fixture = new LedgerFixture();
       fixture.submit([task("a")]);
-      fixture.journal.requestDone(request);
-      await unchangedBy(store, fixture.journal.take(old));
+      fixture.pending.requestDone(request);
+      await unchangedBy(store, fixture.pending.take(old));
     });
   });
 
@@ -228,26 +228,26 @@ export function storeConformance(name: string, open: OpenStore): void {
     test("sessions are given back as they are, in the order of joining, and are gone when they have left", async () => {
       await using store = await open();
       const epoch = await acquired(store);
-      const { journal, world } = new LedgerFixture();
+      const { pending, world } = new LedgerFixture();
       const full = { workspace: "/w — 你好", channel: "c", capabilities: ["gpu", "rust"], slots: 3 };
-      journal.ofSystem({ kind: "session_joined", profile: profile("z", full) }, NOW);
+      pending.ofSystem({ kind: "session_joined", profile: profile("z", full) }, NOW);
       for (const id of ["b", "a"])
-        journal.ofSystem({ kind: "session_joined", profile: profile(id) }, later(NOW, minutes(1)));
-      await store.commit(journal.take(epoch));
+        pending.ofSystem({ kind: "session_joined", profile: profile(id) }, later(NOW, minutes(1)));
+      await store.commit(pending.take(epoch));
       expect((await store.sessions()).map((session) => session.profile.id)).toEqual(["z", "a", "b"]);
       const changed = { kind: "session_changed", session: workerId("z"), state: "quarantined", losses: 3 } as const;
-      journal.ofSystem(changed, later(NOW, minutes(2)));
-      journal.ofSystem({ kind: "session_left", session: workerId("a"), why: "enough" }, later(NOW, minutes(2)));
-      await store.commit(journal.take(epoch));
+      pending.ofSystem(changed, later(NOW, minutes(2)));
+      pending.ofSystem({ kind: "session_left", session: workerId("a"), why: "enough" }, later(NOW, minutes(2)));
+      await store.commit(pending.take(epoch));
       expect(await store.sessions()).toEqual([world.sessions.get(workerId("z")), world.sessions.get(workerId("b"))]);
       expect(await store.sessions()).toMatchObject([{ joinedAt: NOW, seenAt: later(NOW, minutes(2)), losses: 3 }, {}]);
     });
 
     test("a stored session does not change when the live one does", async () => {
       await using store = await open();
-      const { journal, world } = new LedgerFixture();
-      journal.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
-      await store.commit(journal.take(await acquired(store)));
+      const { pending, world } = new LedgerFixture();
+      pending.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
+      await store.commit(pending.take(await acquired(store)));
       Object.assign(world.sessions.get(workerId("a")) as object, { state: "busy" });
       expect(await store.sessions()).toMatchObject([{ state: "idle" }]);
     });
@@ -257,14 +257,14 @@ export function storeConformance(name: string, open: OpenStore): void {
       const epoch = await acquired(store);
       const fixture = new LedgerFixture();
       fixture.submit([task("a"), task("b")]);
-      for (const scope of scopes) fixture.journal.ofSystem({ kind: "paused", scope, asked }, NOW);
-      await store.commit(fixture.journal.take(epoch));
+      for (const scope of scopes) fixture.pending.ofSystem({ kind: "paused", scope, asked }, NOW);
+      await store.commit(fixture.pending.take(epoch));
       const kept = (await store.pauses()).map(({ scope }) => scope.of);
       expect(kept).toEqual(["pool", "run", "scheduler", "task"]);
       expect(await store.pauses()).toContainEqual({ scope: scopes[3], asked, at: NOW });
-      fixture.journal.ofSystem({ kind: "resumed", scope: scopes[1], asked }, NOW);
-      fixture.journal.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
-      await store.commit(fixture.journal.take(epoch));
+      fixture.pending.ofSystem({ kind: "resumed", scope: scopes[1], asked }, NOW);
+      fixture.pending.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
+      await store.commit(fixture.pending.take(epoch));
       expect(await store.pauses()).toEqual([{ scope: scopes[0], asked, at: NOW }]);
     });
 
@@ -273,9 +273,9 @@ export function storeConformance(name: string, open: OpenStore): void {
       const epoch = await acquired(store);
       const fixture = new LedgerFixture();
       const run = fixture.submit([task("a"), task("b", { title: "Two" })]);
-      await store.commit(fixture.journal.take(epoch));
+      await store.commit(fixture.pending.take(epoch));
       const changes = { priority: "high", requires: ["gpu"], title: "New" } as const;
-      await store.commit(fixture.write(run, 1, { kind: "edited", changes, asked }).journal.take(epoch));
+      await store.commit(fixture.write(run, 1, { kind: "edited", changes, asked }).pending.take(epoch));
       expect((await store.load(FIRST))?.specs).toEqual([task("a"), { ...task("b"), ...changes }]);
       expect((await store.events({})).at(-1)).toMatchObject({ kind: "edited", changes, asked });
     });
@@ -317,7 +317,7 @@ export function storeConformance(name: string, open: OpenStore): void {
       const fixture = new LedgerFixture();
       const run = fixture.submit([task("a", { idempotencyKey: "k" })]);
       const outcome = takenFrom({ run: runId("r"), task: taskId("a") }, { summary: "it is there" });
-      await store.commit(fixture.write(run, 0, { kind: "succeeded", outcome }).journal.take(epoch));
+      await store.commit(fixture.write(run, 0, { kind: "succeeded", outcome }).pending.take(epoch));
       expect((await store.load(FIRST))?.tasks).toMatchObject([{ state: "succeeded", attempt: 0, detail: { outcome } }]);
       expect([await store.doneWith(["k"]), await store.check()]).toEqual([[], []]);
     });
@@ -331,12 +331,12 @@ export function storeConformance(name: string, open: OpenStore): void {
       await using store = await open();
       const old = await acquired(store);
       await acquired(store);
-      const { journal } = new LedgerFixture();
-      journal.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
-      journal.ofSystem({ kind: "paused", scope: scopes[0], asked }, NOW);
-      journal.remember({ key: "k", at: NOW, answer: { run: FIRST } });
+      const { pending } = new LedgerFixture();
+      pending.ofSystem({ kind: "session_joined", profile: profile("a") }, NOW);
+      pending.ofSystem({ kind: "paused", scope: scopes[0], asked }, NOW);
+      pending.remember({ key: "k", at: NOW, answer: { run: FIRST } });
       const done = [{ key: "k", by: { run: runId("r"), task: taskId("a") } }];
-      await unchangedBy(store, { ...journal.take(old), done });
+      await unchangedBy(store, { ...pending.take(old), done });
     });
   });
 

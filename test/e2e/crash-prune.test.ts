@@ -39,10 +39,10 @@ async function fill(state: StateDir): Promise<void> {
   );
   for (const run of runs) {
     fixture.write(run, 0, claimed, { kind: "succeeded", outcome: success });
-    fixture.journal.ofRun(run.no, { kind: "run_finished", outcome: "succeeded" }, NOW);
+    fixture.pending.ofRun(run.no, { kind: "run_finished", outcome: "succeeded" }, NOW);
     if (run.no <= 4) logOf(state, `run-${run.no}`);
   }
-  await store.commit(fixture.journal.take(epoch));
+  await store.commit(fixture.pending.take(epoch));
   await store.release({ epoch });
 }
 

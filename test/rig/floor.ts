@@ -8,7 +8,7 @@ import type { TaskSpec } from "../../src/domain/spec.ts";
 import { isHeld, type Task } from "../../src/domain/task.ts";
 import { instant, later, millis, seconds } from "../../src/domain/time.ts";
 import { World } from "../../src/domain/world.ts";
-import { Journal } from "../../src/engine/turn/pending-batch.ts";
+import { PendingBatch } from "../../src/engine/turn/pending-batch.ts";
 import { manifest, success } from "./builders.ts";
 import { START } from "./clock.ts";
 
@@ -29,13 +29,13 @@ export class Floor {
   readonly dispatcher: Dispatcher;
   /** Everything that was noticed, as `task: kind`. */
   readonly noticed: string[] = [];
-  readonly #journal: Journal;
+  readonly #pending: PendingBatch;
   now = START;
   #runs = 0;
 
   constructor({ workers = 1, ...rest }: FloorOptions = {}) {
     this.dispatcher = new Dispatcher({ capacity: {}, capabilities: [], ...rest, workers: slots(workers) });
-    this.#journal = new Journal(this.world, (change) => this.dispatcher.observe(change));
+    this.#pending = new PendingBatch(this.world, (change) => this.dispatcher.observe(change));
   }
 
   get runs(): readonly Run[] {
@@ -45,14 +45,14 @@ export class Floor {
   submit(specs: readonly TaskSpec[], rest: Partial<RunManifest> = {}): Run {
     const no = runNo(++this.#runs);
     const given = manifest({ id: runId(`run-${no}`), submittedAt: this.now, ...rest });
-    this.#journal.ofRun(no, { kind: "run_submitted", manifest: given, specs }, this.now);
+    this.#pending.ofRun(no, { kind: "run_submitted", manifest: given, specs }, this.now);
     const run = this.world.run(no) as Run;
     this.dispatcher.admit(run);
     return run;
   }
 
   happen(run: Run, task: Task, news: TaskNews): void {
-    this.#journal.ofTask(run, task, news, this.now);
+    this.#pending.ofTask(run, task, news, this.now);
   }
 
   pass(ms: number): this {

@@ -21,22 +21,22 @@ async function filled(store: Store): Promise<{ readonly fixture: LedgerFixture; 
   const acquired = await store.acquire(owner("rota run"));
   const epoch = acquired.ok ? acquired.value.epoch : 0;
   const fixture = new LedgerFixture();
-  const { journal } = fixture;
+  const { pending } = fixture;
   const runs = nos(1, 2, 3).map((each) => fixture.submit([task("a")], { id: runId(`run-${each}`) }, each));
-  journal.ofSystem({ kind: "session_joined", profile: profile("s") }, NOW);
-  journal.ofSystem({ kind: "paused", scope: { of: "run", run: FIRST }, asked }, NOW);
-  journal.ofSystem({ kind: "resumed", scope: { of: "run", run: FIRST }, asked }, NOW);
+  pending.ofSystem({ kind: "session_joined", profile: profile("s") }, NOW);
+  pending.ofSystem({ kind: "paused", scope: { of: "run", run: FIRST }, asked }, NOW);
+  pending.ofSystem({ kind: "resumed", scope: { of: "run", run: FIRST }, asked }, NOW);
   const [first, second, third] = runs as [Run, Run, Run];
   for (const run of [first, second]) fixture.write(run, 0, claimedBy(`w${run.no}`));
   for (const run of [first, second]) fixture.write(run, 0, { kind: "succeeded", outcome: success });
   fixture.write(third, 0, claimedBy("w3"));
   for (const run of [first, second]) {
-    journal.ofRun(run.no, { kind: "run_finished", outcome: "succeeded" }, NOW);
-    journal.learn(run.manifest.name, [{ task: "a", logMs: 3, errorSquared: 0.5 }]);
+    pending.ofRun(run.no, { kind: "run_finished", outcome: "succeeded" }, NOW);
+    pending.learn(run.manifest.name, [{ task: "a", logMs: 3, errorSquared: 0.5 }]);
   }
   // It came a moment too late, so nothing will ever let it go.
-  journal.ofSystem({ kind: "paused", scope: { of: "run", run: FIRST }, asked }, NOW);
-  await store.commit(journal.take(epoch));
+  pending.ofSystem({ kind: "paused", scope: { of: "run", run: FIRST }, asked }, NOW);
+  await store.commit(pending.take(epoch));
   return { fixture, epoch };
 }
 
@@ -65,7 +65,7 @@ export function forgettingConformance(name: string, open: OpenStore): void {
       expect((await store.requests()).map(({ run }) => run)).toEqual(["run-3"]);
       await expectWhole(store);
       fixture.write(fixture.world.run(runNo(3)) as Run, 0, { kind: "succeeded", outcome: success });
-      expect(await store.commit(fixture.journal.take(epoch))).toMatchObject({ ok: true });
+      expect(await store.commit(fixture.pending.take(epoch))).toMatchObject({ ok: true });
       expect(await store.lastSeq()).toBe(last + 1);
       await expectWhole(store);
     });
@@ -108,13 +108,13 @@ export function forgettingConformance(name: string, open: OpenStore): void {
       const answers = [{ key: "k", at: NOW, answer: { run: runNo(2), task: no(0), fence: 1 } }];
       await store.commit({ ...NOTHING, epoch, answers });
       fixture.submit([task("a")], { id: runId("run-4") }, runNo(4));
-      await store.commit(fixture.journal.take(epoch));
+      await store.commit(fixture.pending.take(epoch));
       expect(await store.prune(nos(2, 3, 4, 9))).toEqual({ ok: true, value: [] });
       fixture.write(fixture.world.run(runNo(3)) as Run, 0, { kind: "succeeded", outcome: success });
-      fixture.journal.ofRun(runNo(3), { kind: "run_finished", outcome: "succeeded" }, NOW);
+      fixture.pending.ofRun(runNo(3), { kind: "run_finished", outcome: "succeeded" }, NOW);
       fixture.write(fixture.world.run(runNo(4)) as Run, 0, { kind: "cancelled", asked });
-      fixture.journal.ofRun(runNo(4), { kind: "run_finished", outcome: "cancelled" }, NOW);
-      await store.commit(fixture.journal.take(epoch));
+      fixture.pending.ofRun(runNo(4), { kind: "run_finished", outcome: "cancelled" }, NOW);
+      await store.commit(fixture.pending.take(epoch));
       expect(await store.prune(nos(2, 3, 4))).toEqual({ ok: true, value: nos(3) });
       await store.forget(later(NOW, millis(1)));
       expect(await store.prune(nos(2, 3, 4))).toEqual({ ok: true, value: nos(2) });
@@ -137,8 +137,8 @@ export function forgettingConformance(name: string, open: OpenStore): void {
       expect((await store.events({ run: FIRST })).at(-1)?.seq).toBe(last);
       await store.prune(nos(1));
       expect([await store.lastSeq(), await store.events({ after: last })]).toEqual([last, []]);
-      fixture.journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked }, NOW);
-      await store.commit(fixture.journal.take(epoch));
+      fixture.pending.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked }, NOW);
+      await store.commit(fixture.pending.take(epoch));
       expect((await store.events({ after: last })).map(({ seq }) => seq)).toEqual([last + 1]);
       await expectWhole(store);
     });

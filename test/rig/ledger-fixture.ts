@@ -6,7 +6,7 @@ import type { TaskSpec } from "../../src/domain/spec.ts";
 import { instant, later, millis, minutes, seconds } from "../../src/domain/time.ts";
 import type { Usage } from "../../src/domain/usage.ts";
 import { World } from "../../src/domain/world.ts";
-import { Journal } from "../../src/engine/turn/pending-batch.ts";
+import { PendingBatch } from "../../src/engine/turn/pending-batch.ts";
 import type { Batch } from "../../src/store/store.ts";
 import { identity, manifest, no, success, task } from "./builders.ts";
 import { START } from "./clock.ts";
@@ -16,16 +16,16 @@ export const FIRST = runNo(1);
 
 export class LedgerFixture {
   readonly world = new World();
-  readonly journal = new Journal(this.world, () => {});
+  readonly pending = new PendingBatch(this.world, () => {});
 
   submit(specs: readonly TaskSpec[], rest: Partial<RunManifest> = {}, run = FIRST): Run {
-    this.journal.ofRun(run, { kind: "run_submitted", manifest: manifest(rest), specs }, START);
+    this.pending.ofRun(run, { kind: "run_submitted", manifest: manifest(rest), specs }, START);
     return this.world.run(run) as Run;
   }
 
   /** Adds the news about one task, one after the other. */
   write(run: Run, taskNumber: number, ...news: readonly TaskNews[]): this {
-    for (const each of news) this.journal.ofTask(run, taskOf(run, no(taskNumber)), each, NOW);
+    for (const each of news) this.pending.ofTask(run, taskOf(run, no(taskNumber)), each, NOW);
     return this;
   }
 }
@@ -83,7 +83,7 @@ export function everyState(epoch: number): { readonly run: Run; readonly batch: 
     .write(run, at("requeued"), claimed, { kind: "parked", reason: "poison" }, { kind: "requeued", asked })
     .write(run, at("approved"), { kind: "approved", asked })
     .write(run, at("late"), { kind: "late_report_refused", fence: 1, reported: "success" });
-  return { run, batch: fixture.journal.take(epoch) };
+  return { run, batch: fixture.pending.take(epoch) };
 }
 
 const WORDS = [

@@ -21,7 +21,7 @@ export function listingConformance(name: string, open: () => Store | Promise<Sto
       fixture.submit([task("a")]);
       fixture.submit([task("a")], { id: runId("run-2"), retryOf: runId("run-1"), carried: [no(0)] }, runNo(2));
       const epoch = await ownerOf(store);
-      await store.commit(fixture.journal.take(epoch));
+      await store.commit(fixture.pending.take(epoch));
       const idsOf = async (which?: WhichRuns) => (await store.runs(which)).map(({ manifest: { id } }) => id);
       expect([await idsOf(), await idsOf("newest")]).toEqual([BOTH, ["run-2"]]);
       expect([await idsOf({ no: runNo(2) }), await idsOf({ id: runId("run-") })]).toEqual([["run-2"], []]);
@@ -34,8 +34,8 @@ export function listingConformance(name: string, open: () => Store | Promise<Sto
       ]);
       expect([await idsOf({ newest: 5 }), await idsOf({ newest: 0 })]).toEqual([BOTH, []]);
       expect([...(await idsOf({ newest: 1, before: runNo(2) })), ...(await idsOf({ newest: 1 }))]).toEqual(BOTH);
-      fixture.journal.ofRun(FIRST, { kind: "run_finished", outcome: "succeeded" }, NOW);
-      await store.commit(fixture.journal.take(epoch));
+      fixture.pending.ofRun(FIRST, { kind: "run_finished", outcome: "succeeded" }, NOW);
+      await store.commit(fixture.pending.take(epoch));
       expect(await idsOf("unfinished")).toEqual(["run-2"]);
       expect(await store.load(runNo(3))).toBeUndefined();
     });

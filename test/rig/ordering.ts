@@ -11,11 +11,11 @@ export function orderingConformance(name: string, open: () => Store | Promise<St
     const epoch = await ownerOf(store);
     const fixture = new LedgerFixture();
     const run = fixture.submit([task("a"), task("b")]);
-    const batches = [fixture.journal.take(epoch), fixture.write(run, 0, claimed).journal.take(epoch)];
-    const good = fixture.write(run, 0, started).journal.take(epoch);
+    const batches = [fixture.pending.take(epoch), fixture.write(run, 0, claimed).pending.take(epoch)];
+    const good = fixture.write(run, 0, started).pending.take(epoch);
     // Another has replaced the row, as far as this one knows.
     batches.push({ ...good, tasks: good.tasks.map((write) => ({ ...write, replaces: 7 })) });
-    batches.push(fixture.write(run, 1, claimed).journal.take(epoch));
+    batches.push(fixture.write(run, 1, claimed).pending.take(epoch));
     const results = await Promise.all(batches.map((batch) => store.commit(batch)));
     expect(results.map(({ ok }) => ok)).toEqual([true, true, false, false]);
     expect((await store.load(run.no))?.tasks).toMatchObject([{ task: 0, state: "claimed" }]);

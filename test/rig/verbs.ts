@@ -56,7 +56,7 @@ function* steps(): Generator<Step> {
     };
   };
   const commit = (name: string): Step => {
-    const batch = fixture.journal.take(epoch);
+    const batch = fixture.pending.take(epoch);
     return {
       name: `commit ${name}`,
       verb: async (store) => {
@@ -69,7 +69,7 @@ function* steps(): Generator<Step> {
   yield { name: "secret", verb: (store) => store.secret("a secret") };
   yield acquire("acquire");
   const run = fixture.submit(plan);
-  fixture.journal.remember({ key: "k1", at: START, answer: { run: runNo(1) } });
+  fixture.pending.remember({ key: "k1", at: START, answer: { run: runNo(1) } });
   yield commit("submit with its answer");
   for (const at of [0, 3, 4, 6]) task_(run, at, claimed);
   yield commit("claims");
@@ -87,12 +87,12 @@ function* steps(): Generator<Step> {
   const cancel = { kind: "cancel", run: runId("run-1"), by: "mo", why: "enough", at: NOW } as const;
   yield { name: "request", verb: (store) => store.request(cancel) };
   yield { name: "request", verb: (store) => store.request({ ...cancel, kind: "requeue" }) };
-  fixture.journal.requestDone(1);
+  fixture.pending.requestDone(1);
   task_(run, 6, { kind: "requeued", asked });
   yield commit("request done");
   for (const at of [1, 2, 3, 6]) task_(run, at, { kind: "cancelled", asked });
-  fixture.journal.ofRun(runNo(1), { kind: "run_finished", outcome: "failed" }, NOW);
-  fixture.journal.learn(run.manifest.name, [
+  fixture.pending.ofRun(runNo(1), { kind: "run_finished", outcome: "failed" }, NOW);
+  fixture.pending.learn(run.manifest.name, [
     { task: "a", logMs: 3.25, errorSquared: 0.5 },
     { task: "d", logMs: 1.125 },
   ]);
@@ -110,12 +110,12 @@ function* steps(): Generator<Step> {
 
 /** Some runs, one of which has ended and is no longer needed: its events are interleaved with those of another. */
 function* forgetting(fixture: LedgerFixture, commit: (name: string) => Step): Generator<Step> {
-  const { journal } = fixture;
+  const { pending } = fixture;
   const old = fixture.submit([task("a")], { id: runId("run-3") }, runNo(3));
-  journal.ofSystem({ kind: "paused", scope: { of: "run", run: runNo(3) }, asked }, NOW);
+  pending.ofSystem({ kind: "paused", scope: { of: "run", run: runNo(3) }, asked }, NOW);
   const newest = fixture.submit([task("a"), task("b")], { id: runId("run-4") }, runNo(4));
   fixture.write(old, 0, claimed).write(newest, 0, claimed).write(old, 0, { kind: "succeeded", outcome: success });
-  journal.ofRun(runNo(3), { kind: "run_finished", outcome: "succeeded" }, NOW);
+  pending.ofRun(runNo(3), { kind: "run_finished", outcome: "succeeded" }, NOW);
   yield commit("a run that ends among another");
   yield {
     name: PRUNE,
@@ -132,21 +132,21 @@ const PRUNE = "prune";
 
 /** What sessions, people and editors bring. */
 function* sessionsAndHolds(fixture: LedgerFixture, run: Run, commit: (name: string) => Step): Generator<Step> {
-  const { journal } = fixture;
-  journal.ofSystem(session, NOW);
-  journal.ofSystem({ ...session, profile: { ...session.profile, id: workerId("s2") } }, NOW);
+  const { pending } = fixture;
+  pending.ofSystem(session, NOW);
+  pending.ofSystem({ ...session, profile: { ...session.profile, id: workerId("s2") } }, NOW);
   yield commit("sessions");
-  journal.ofSystem({ kind: "session_changed", session: workerId("s1"), state: "busy", losses: 1 }, NOW);
-  journal.ofSystem({ kind: "session_left", session: workerId("s2"), why: "done" }, NOW);
+  pending.ofSystem({ kind: "session_changed", session: workerId("s1"), state: "busy", losses: 1 }, NOW);
+  pending.ofSystem({ kind: "session_left", session: workerId("s2"), why: "done" }, NOW);
   yield commit("a session changed, one left");
-  journal.ofSystem({ kind: "paused", scope, asked }, NOW);
-  journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked }, NOW);
+  pending.ofSystem({ kind: "paused", scope, asked }, NOW);
+  pending.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked }, NOW);
   yield commit("pauses");
-  journal.ofSystem({ kind: "resumed", scope, asked }, NOW);
+  pending.ofSystem({ kind: "resumed", scope, asked }, NOW);
   yield commit("resumed");
   fixture.write(run, 1, { kind: "edited", changes: { title: "another", priority: "high" }, asked });
   yield commit("edited");
-  journal.remember({ key: "k2", at: NOW, answer: { run: runNo(1), task: no(1), fence: 1 } });
+  pending.remember({ key: "k2", at: NOW, answer: { run: runNo(1), task: no(1), fence: 1 } });
   yield commit("an answer alone");
 }
 

@@ -17,7 +17,7 @@ async function lookAt(tasks: number, limits: object, isScheduled = true) {
   const acquired = await store.acquire({ ...owner("rota run"), ...limits });
   const fixture = new LedgerFixture();
   fixture.write(fixture.submit(Array.from({ length: tasks }, (_, no) => task(`t${no}`))), 0, claimed);
-  await store.commit(fixture.journal.take(acquired.ok ? acquired.value.epoch : 0));
+  await store.commit(fixture.pending.take(acquired.ok ? acquired.value.epoch : 0));
   const reader = {
     store,
     now: () => NOW,
@@ -48,9 +48,9 @@ test.each([
   for (const no of [1, 2, 3]) fixture.submit([task("a")], { id: runId(`run-${no}`) }, runNo(no));
   if (state === "finished") {
     fixture.write(fixture.world.run(FIRST) as Run, 0, { kind: "cancelled", asked });
-    fixture.journal.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
+    fixture.pending.ofRun(FIRST, { kind: "run_finished", outcome: "cancelled" }, NOW);
   }
-  await store.commit(fixture.journal.take(acquired.ok ? acquired.value.epoch : 0));
+  await store.commit(fixture.pending.take(acquired.ok ? acquired.value.epoch : 0));
   const loaded: number[] = [];
   const reader = {
     store: { ...store, load: (no: RunNo) => store.load(no).finally(() => loaded.push(no)) },

@@ -31,12 +31,12 @@ async function filled(): Promise<StateDir> {
     const run = fixture.submit([task("a")], { id: idOf(no) }, runNo(no));
     if (no === 4) continue;
     fixture.write(run, 0, claimed, { kind: "succeeded", outcome: success });
-    fixture.journal.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, daysLater(no));
-    fixture.journal.learn(run.manifest.name, [{ task: "a", logMs: no }]);
+    fixture.pending.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, daysLater(no));
+    fixture.pending.learn(run.manifest.name, [{ task: "a", logMs: no }]);
     logOf(state, no);
   }
-  fixture.journal.remember({ key: "k", at: daysLater(6), answer: { run: runNo(2) } });
-  await store.commit(fixture.journal.take(epoch));
+  fixture.pending.remember({ key: "k", at: daysLater(6), answer: { run: runNo(2) } });
+  await store.commit(fixture.pending.take(epoch));
   await store.release({ epoch });
   return state;
 }

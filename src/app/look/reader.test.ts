@@ -13,7 +13,7 @@ async function storeOf(...ids: readonly string[]): Promise<{ readonly store: Sto
   const acquired = await store.acquire(owner("test"));
   const fixture = new LedgerFixture();
   for (const [at, id] of ids.entries()) fixture.submit([task("a")], { id: runId(id) }, runNo(at + 1));
-  await store.commit(fixture.journal.take(acquired.ok ? acquired.value.epoch : 0));
+  await store.commit(fixture.pending.take(acquired.ok ? acquired.value.epoch : 0));
   const runs: Store["runs"] = (which) =>
     which === undefined ? expect.unreachable("all runs are read") : store.runs(which);
   return { store: { ...store, runs } };

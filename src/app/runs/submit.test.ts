@@ -14,7 +14,7 @@ test("a run is never called what another one is called already", async () => {
   await using store = openMemoryStore();
   const fixture = new LedgerFixture();
   fixture.submit([task("a")], { id: runId("Night-shift-aaaaaa") });
-  await store.commit(fixture.journal.take(await acquired(store)));
+  await store.commit(fixture.pending.take(await acquired(store)));
   const suffixes = ["aaaaaa", "aaaaaa", "bbbbbb"];
   const secrets = { ...systemSecrets(), suffix: () => suffixes.shift() as string };
   const plan = {

@@ -352,7 +352,7 @@ export class ClaimService {
   }
 
   #remember(turn: Turn, key: string, answer: Remembrance): void {
-    turn.journal.remember({ key, at: turn.now, answer });
+    turn.pending.remember({ key, at: turn.now, answer });
     this.#keys.set(key, answer);
     if (this.#keys.size > KEYS_MAX) this.#keys.delete(this.#keys.keys().next().value as string);
   }

@@ -64,14 +64,14 @@ export class Keys {
   }
 
   /** Gives the results of done keys to the tasks that are ready for them. Tasks that become ready by that are included. */
-  settle({ now, journal }: Turn): void {
+  settle({ now, pending }: Turn): void {
     for (const key of this.#due) {
       this.#due.delete(key);
       const done = this.#done.get(key);
       if (done === undefined) continue;
       const outcome = takenFrom(done.by, done);
       for (const [task, run] of [...(this.#ready.get(key) ?? [])]) {
-        journal.ofTask(run, task, { kind: "succeeded", outcome }, now);
+        pending.ofTask(run, task, { kind: "succeeded", outcome }, now);
       }
     }
   }

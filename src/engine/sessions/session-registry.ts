@@ -46,7 +46,7 @@ export class Roll {
       return known;
     }
     if (known?.profile.pool !== profile.pool) this.#refuseToMove(profile);
-    turn.journal.ofSystem({ kind: "session_joined", profile }, turn.now);
+    turn.pending.ofSystem({ kind: "session_joined", profile }, turn.now);
     const session = this.must(profile.id);
     this.#pools.enrol(session);
     return session;
@@ -73,9 +73,9 @@ export class Roll {
     const { pool } = this.must(id).profile;
     for (const { run, task } of [...this.#pools.line(pool).ready.offered()]) {
       if (task.offer?.session !== id) continue;
-      turn.journal.ofTask(run, task, { kind: "offer_ended", session: id, why: "gone" }, turn.now);
+      turn.pending.ofTask(run, task, { kind: "offer_ended", session: id, why: "gone" }, turn.now);
     }
-    turn.journal.ofSystem({ kind: "session_left", session: id, why }, turn.now);
+    turn.pending.ofSystem({ kind: "session_left", session: id, why }, turn.now);
     this.#pools.dismissSession(id);
     this.#seen.delete(id);
   }
@@ -171,7 +171,7 @@ export class Roll {
   }
 
   #change(turn: Turn, session: Session, state: Session["state"], losses: number): void {
-    turn.journal.ofSystem({ kind: "session_changed", session: session.profile.id, state, losses }, turn.now);
+    turn.pending.ofSystem({ kind: "session_changed", session: session.profile.id, state, losses }, turn.now);
   }
 }
 

@@ -23,7 +23,7 @@ import { doneKeys } from "../work/done-keys.ts";
 /** These events can be found out again, so no caller needs them at once: they wait for the next commit, for a moment. */
 const LAZY: ReadonlySet<Event["kind"]> = new Set(["started", "lease_renewed", "silent", "waiting"]);
 
-export class Journal {
+export class PendingBatch {
   readonly #world: World;
   readonly #observe: (change: Change) => void;
   #events: Event[] = [];

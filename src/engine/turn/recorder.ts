@@ -3,12 +3,12 @@ import { UserError } from "../../domain/errors.ts";
 import type { Clock } from "../../effects/clock.ts";
 import type { Epoch, Store } from "../../store/store.ts";
 import type { Outbox } from "./outbox.ts";
-import type { Journal } from "./pending-batch.ts";
+import type { PendingBatch } from "./pending-batch.ts";
 
 export interface RecorderDeps {
   readonly store: Pick<Store, "commit" | "tend">;
   readonly epoch: Epoch;
-  readonly journal: Journal;
+  readonly pending: PendingBatch;
   readonly outbox: Outbox;
   readonly clock: Pick<Clock, "soon">;
   /** How many tasks are enough for a batch, while another one is being written. */
@@ -42,7 +42,7 @@ export class Recorder {
 
   /** Whether everything that was decided is durable. */
   get settled(): boolean {
-    return this.#unwritten === 0 && this.#deps.journal.empty;
+    return this.#unwritten === 0 && this.#deps.pending.empty;
   }
 
   /** Whether the store has as many batches as it should. */
@@ -57,14 +57,14 @@ export class Recorder {
   }
 
   get #isLong(): boolean {
-    return this.#deps.journal.size >= this.#deps.batchMax;
+    return this.#deps.pending.size >= this.#deps.batchMax;
   }
 
   /** Writes the events that no caller waits for, too. To be called when no more turns are taken. */
   async finish(): Promise<void> {
     await this.#following;
-    const { journal } = this.#deps;
-    if (journal.empty || journal.urgent || this.#handed.length > 0) return;
+    const { pending } = this.#deps;
+    if (pending.empty || pending.urgent || this.#handed.length > 0) return;
     this.#begin();
     await this.#following;
   }
@@ -76,14 +76,14 @@ export class Recorder {
 
   /** Tells the callers of one batch after the other, in the order in which the batches were handed over. */
   async #follow(): Promise<void> {
-    const { journal, clock, store } = this.#deps;
+    const { pending, clock, store } = this.#deps;
     for (let next = this.#handed[0]; next !== undefined; next = this.#handed[0]) {
       const result = await next.committed;
       if (result?.ok === false)
         throw new UserError("STATE_BUSY", "Another scheduler has taken this state directory over");
       if (next.committed !== undefined) this.#unwritten--;
       // The store goes on with the next decisions before callers hear of this batch: telling them takes as long again.
-      if (journal.urgent && (this.#unwritten === 0 || this.#isLong)) this.#handOver();
+      if (pending.urgent && (this.#unwritten === 0 || this.#isLong)) this.#handOver();
       next.tell();
       this.#handed.shift();
       // After the callers have had a chance to react.
@@ -92,9 +92,9 @@ export class Recorder {
   }
 
   #handOver(): void {
-    const { store, epoch, journal, outbox } = this.#deps;
+    const { store, epoch, pending, outbox } = this.#deps;
     const send = outbox.seal();
-    const batch = journal.empty ? undefined : journal.take(epoch);
+    const batch = pending.empty ? undefined : pending.take(epoch);
     const committed = batch && store.commit(batch);
     // An error is looked at when its batch has its turn, which may be later.
     committed?.catch(() => {});

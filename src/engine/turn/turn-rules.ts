@@ -148,13 +148,13 @@ export class TurnRules implements Rules {
   }
 
   /** Skips the tasks that can no longer run; each skip may cause further ones. */
-  #skipDependents({ now, journal }: Turn): void {
+  #skipDependents({ now, pending }: Turn): void {
     for (let ended = this.#ended.pop(); ended !== undefined; ended = this.#ended.pop()) {
       const { run, task } = ended;
       for (const no of toSkip(run, task)) {
         const dependent = run.tasks[no] as Task;
         if (isTerminal(dependent.status.state)) continue;
-        journal.ofTask(run, dependent, { kind: "skipped", because: task.no }, now);
+        pending.ofTask(run, dependent, { kind: "skipped", because: task.no }, now);
       }
     }
   }
@@ -163,13 +163,13 @@ export class TurnRules implements Rules {
     this.#isCut = false;
     if (this.isShut) return;
     const { pools, lookAhead, claimService } = this.#deps;
-    for (const { run, task, news } of pools.age(turn.now)) turn.journal.ofTask(run, task, news, turn.now);
+    for (const { run, task, news } of pools.age(turn.now)) turn.pending.ofTask(run, task, news, turn.now);
     lookAhead.consider(turn.now);
     this.#isCut = !this.#toLocalWorkers(turn);
     claimService.serve(turn);
     // A task that this turn did not reach does not wait for anything.
     const notices = this.#isCut ? [] : pools.takeNotices(turn.now);
-    for (const { run, task, news } of notices) turn.journal.ofTask(run, task, news, turn.now);
+    for (const { run, task, news } of notices) turn.pending.ofTask(run, task, news, turn.now);
   }
 
   /** Whether everything that can be given out now was. */
@@ -188,10 +188,10 @@ export class TurnRules implements Rules {
   }
 
   /** With its first task a worker has started. */
-  #tellOf({ now, journal }: Turn, worker: WorkerId): void {
+  #tellOf({ now, pending }: Turn, worker: WorkerId): void {
     const { world, tellsWorkers } = this.#deps;
     if (!tellsWorkers || world.workers.has(worker)) return;
-    journal.ofSystem({ kind: "worker_started", worker, node: this.#local.nodeOf(worker).name }, now);
+    pending.ofSystem({ kind: "worker_started", worker, node: this.#local.nodeOf(worker).name }, now);
   }
 
   #judgeRuns(turn: Turn): void {

@@ -11,7 +11,7 @@ import type { Epoch, Store } from "../../store/store.ts";
 import { Failure } from "./failure.ts";
 import { Loop } from "./loop.ts";
 import { Outbox } from "./outbox.ts";
-import { Journal } from "./pending-batch.ts";
+import { PendingBatch } from "./pending-batch.ts";
 import { Recorder } from "./recorder.ts";
 import type { Input, Turn } from "./turn.ts";
 
@@ -42,7 +42,7 @@ export interface TurnsDeps {
 
 export class Turns {
   readonly #rules: Rules;
-  readonly #journal: Journal;
+  readonly #pending: PendingBatch;
   readonly #outbox: Outbox;
   readonly #recorder: Recorder;
   readonly #loop: Loop;
@@ -53,7 +53,7 @@ export class Turns {
   constructor({ world, clock, store, epoch, batchMax, rules }: TurnsDeps) {
     this.#rules = rules;
     this.#outbox = new Outbox();
-    this.#journal = new Journal(world, (change) => rules.observe(change));
+    this.#pending = new PendingBatch(world, (change) => rules.observe(change));
     this.#loop = new Loop({
       clock,
       turn: (now) => this.#turn(now),
@@ -66,7 +66,7 @@ export class Turns {
       epoch,
       clock,
       batchMax,
-      journal: this.#journal,
+      pending: this.#pending,
       outbox: this.#outbox,
       done: () => this.#goOn(),
       failed: (error) => this.fail(error),
@@ -144,15 +144,15 @@ export class Turns {
     const outbox = this.#outbox;
     return {
       now,
-      journal: this.#journal,
+      pending: this.#pending,
       after: (act) => outbox.act(act),
       answer: (answer) => outbox.answer(answer),
     };
   }
 
   #mustCommit(now: Instant): boolean {
-    if (this.#journal.urgent || !this.#outbox.isEmpty) return true;
-    if (this.#journal.empty) return false;
+    if (this.#pending.urgent || !this.#outbox.isEmpty) return true;
+    if (this.#pending.empty) return false;
     this.#lazySince ??= now;
     return now >= later(this.#lazySince, LAZY_MAX);
   }

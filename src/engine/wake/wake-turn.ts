@@ -88,7 +88,7 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
     isPaused: ({ run, task }) => pools.of(task).ready.pauseOf(run, task) !== undefined,
     write: ({ run, task }, news) => {
       if (news.kind === "offered" || news.kind === "offer_ended") free.clear();
-      turn.journal.ofTask(run, task, news, now);
+      turn.pending.ofTask(run, task, news, now);
     },
   };
 }

@@ -48,7 +48,7 @@ export class Lookout {
         return stopper.stop(turn, run, task, found.reason);
       case "silent":
         signs.silenceReported(task);
-        return turn.journal.ofTask(run, task, { kind: "silent", forMs: found.for }, turn.now);
+        return turn.pending.ofTask(run, task, { kind: "silent", forMs: found.for }, turn.now);
       case undefined:
         return;
     }

@@ -43,8 +43,8 @@ export class Leases {
   }
 
   /** Gives the task to the worker. */
-  grant({ now, journal }: Turn, { run, task, worker, evidence }: Assignment, terms: Terms): void {
-    journal.ofTask(run, task, { kind: "claimed", worker, evidence, tokenHash: NO_TOKEN, ...terms }, now);
+  grant({ now, pending }: Turn, { run, task, worker, evidence }: Assignment, terms: Terms): void {
+    pending.ofTask(run, task, { kind: "claimed", worker, evidence, tokenHash: NO_TOKEN, ...terms }, now);
     this.#deps.signs.progressed(task, now);
   }
 
@@ -54,12 +54,12 @@ export class Leases {
   }
 
   /** The holder has started the work. */
-  begin({ now, journal }: Turn, run: Run, task: Task, process?: ProcessIdentity): void {
+  begin({ now, pending }: Turn, run: Run, task: Task, process?: ProcessIdentity): void {
     const { status } = task;
     const begins = status.state === "claimed" || (status.state === "verifying" && status.begun !== true);
     if (!begins) return;
     this.#deps.signs.begun(task, now);
-    journal.ofTask(run, task, process === undefined ? { kind: "started" } : { kind: "started", process }, now);
+    pending.ofTask(run, task, process === undefined ? { kind: "started" } : { kind: "started", process }, now);
   }
 
   /** Moves the deadline, never back. */
@@ -69,8 +69,8 @@ export class Leases {
   }
 
   /** Sets the deadline, also to an earlier moment: a clock may have been set back since it was written. */
-  moveDeadline({ now, journal }: Turn, run: Run, task: Task, deadline: Instant): void {
-    journal.ofTask(run, task, { kind: "lease_renewed", deadline }, now);
+  moveDeadline({ now, pending }: Turn, run: Run, task: Task, deadline: Instant): void {
+    pending.ofTask(run, task, { kind: "lease_renewed", deadline }, now);
     this.#deps.watch(run, task);
   }
 
@@ -80,8 +80,8 @@ export class Leases {
   }
 
   /** The holder reports its progress. */
-  note({ now, journal }: Turn, run: Run, task: Task, note: string): void {
-    journal.ofTask(run, task, { kind: "noted", note }, now);
+  note({ now, pending }: Turn, run: Run, task: Task, note: string): void {
+    pending.ofTask(run, task, { kind: "noted", note }, now);
   }
 
   /** The holder has finished, well or badly. Work that ended well is verified first, where the task asks for that. */
@@ -116,14 +116,14 @@ export class Leases {
   }
 
   /** A report under a claim that is over: it changes nothing, and the ledger records it. */
-  refuse({ now, journal }: Turn, run: Run, task: Task, fence: number, reported: string): void {
-    journal.ofTask(run, task, { kind: "late_report_refused", fence, reported }, now);
+  refuse({ now, pending }: Turn, run: Run, task: Task, fence: number, reported: string): void {
+    pending.ofTask(run, task, { kind: "late_report_refused", fence, reported }, now);
   }
 
   /** The end of a lease, for whatever reason. */
-  #end({ now, journal }: Turn, run: Run, task: Task, news: TaskNews): void {
-    journal.ofTask(run, task, news, now);
-    if (isPoison(task)) journal.ofTask(run, task, { kind: "parked", reason: "poison" }, now);
+  #end({ now, pending }: Turn, run: Run, task: Task, news: TaskNews): void {
+    pending.ofTask(run, task, news, now);
+    if (isPoison(task)) pending.ofTask(run, task, { kind: "parked", reason: "poison" }, now);
     this.#deps.signs.end(task);
   }
 }

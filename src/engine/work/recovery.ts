@@ -143,10 +143,10 @@ export class Recovery {
 const past = (event: Event, now: Instant): Event => (event.at > now ? { ...event, at: now } : event);
 
 /** The clock may be behind that of the scheduler before: no task waits longer for that, and no lease lasts longer. */
-function setBack({ journal, now }: Turn, run: Run): void {
+function setBack({ pending, now }: Turn, run: Run): void {
   for (const task of run.tasks) {
     const by = aheadOf(task, now);
-    if (by > 0) journal.ofTask(run, task, { kind: "set_back", by }, now);
+    if (by > 0) pending.ofTask(run, task, { kind: "set_back", by }, now);
   }
 }
 

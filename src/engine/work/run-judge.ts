@@ -34,17 +34,17 @@ export class Verdicts {
   /** `dispatching`: whether the scheduler gives out tasks. While it does not, a run that waits for that is not stalled. */
   judge(turn: Turn, run: Run, dispatching: boolean): void {
     const { pools } = this.#deps;
-    const { now, journal } = turn;
+    const { now, pending } = turn;
     if (run.status.state === "active") {
       if (!pools.knows(run)) return;
       const verdict = judgeRun(run, () => dispatching && pools.canMove(run));
       if (verdict.kind === "going") return;
       if (verdict.kind === "finished") {
-        journal.ofRun(run.no, { kind: "run_finished", outcome: verdict.outcome }, now);
+        pending.ofRun(run.no, { kind: "run_finished", outcome: verdict.outcome }, now);
         this.#conclude(turn, run);
       } else if (dispatching) {
         const { remaining, outcome } = verdict;
-        journal.ofRun(run.no, { kind: "run_stalled", remaining, outcome }, now);
+        pending.ofRun(run.no, { kind: "run_stalled", remaining, outcome }, now);
       }
     }
     const waiters = this.#waiters.get(run) ?? [];
@@ -54,9 +54,9 @@ export class Verdicts {
   }
 
   /** Keeps the durations of the run; nothing else of it is needed. */
-  #conclude({ journal }: Turn, run: Run): void {
+  #conclude({ pending }: Turn, run: Run): void {
     const { pools, reports, keys } = this.#deps;
-    journal.learn(run.manifest.name, lessonsOf(run));
+    pending.learn(run.manifest.name, lessonsOf(run));
     pools.dismiss(run);
     reports.forget(run);
     keys.forget(run.tasks.map(({ spec }) => spec));

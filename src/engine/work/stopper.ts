@@ -27,7 +27,7 @@ export class Stopper {
     const { workers } = this.#deps;
     if (reason.kind === "timeout" && reason.limit !== "soft" && !workers.has(task))
       return this.#giveUp(turn, run, task, reason.limit);
-    turn.journal.ofTask(run, task, { kind: "stopping", reason }, turn.now);
+    turn.pending.ofTask(run, task, { kind: "stopping", reason }, turn.now);
     this.repeat(turn, task, reason, grace);
   }
 

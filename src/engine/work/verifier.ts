@@ -41,7 +41,7 @@ export class Verifier implements Acceptance {
   begin(turn: Turn, run: Run, task: Task, work: Success): void {
     const { workers, ttl, isShut } = this.#deps;
     const deadline = later(turn.now, ttl);
-    turn.journal.ofTask(run, task, { kind: "verifying", worker: VERIFIER, deadline, outcome: work }, turn.now);
+    turn.pending.ofTask(run, task, { kind: "verifying", worker: VERIFIER, deadline, outcome: work }, turn.now);
     if (isShut()) return;
     this.#queue.push(workers.enter(run, task));
     this.#startNext(turn);

@@ -36,8 +36,8 @@ test.each([
   const fixture = new LedgerFixture();
   const run = fixture.submit([task("a")]);
   const epoch = await acquired(store);
-  await store.commit(fixture.journal.take(epoch));
-  const batch = fixture.write(run, 0, claimed).journal.take(epoch);
+  await store.commit(fixture.pending.take(epoch));
+  const batch = fixture.write(run, 0, claimed).pending.take(epoch);
   rmSync(join(file, ".."), { recursive: true });
   const told = { code: "STATE_UNUSABLE", message: expect.stringContaining("was removed or replaced") };
   await expect(store.commit(batch)).rejects.toMatchObject(told);

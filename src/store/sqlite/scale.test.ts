@@ -35,9 +35,9 @@ function withRuns(count: number): Opened {
   for (let no = 1; no <= count; no++) {
     const run = fixture.submit([task("a")], { id: runId(`plan-${no}`) }, runNo(no));
     fixture.write(run, 0, claimed, { kind: "succeeded", outcome: success });
-    fixture.journal.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, NOW);
+    fixture.pending.ofRun(runNo(no), { kind: "run_finished", outcome: "succeeded" }, NOW);
   }
-  expect(writeSheet(all.target, sheetOf(fixture.journal.take(0)))).toBe(true);
+  expect(writeSheet(all.target, sheetOf(fixture.pending.take(0)))).toBe(true);
   return all;
 }
 
@@ -80,7 +80,7 @@ test("for the events of one task few pages are read, and a changed page does not
   const run = fixture.submit(Array.from({ length: 1_000 }, (_, at) => task(`t${at}`)));
   for (let at = 0; at < 1_000; at++) fixture.write(run, at, claimed);
   for (let at = 0; at < 1_000; at++) fixture.write(run, at, started);
-  expect(writeSheet(target, sheetOf(fixture.journal.take(0)))).toBe(true);
+  expect(writeSheet(target, sheetOf(fixture.pending.take(0)))).toBe(true);
   const of700 = { run: FIRST, task: taskNo(700) };
   expect(readEvents(target, of700).map(({ kind }) => kind)).toEqual(["claimed", "started"]);
   const pages = target.sql.pages.all({ after: 0, last: 9_999, run: null }) as unknown as readonly Page[];
@@ -115,20 +115,20 @@ test("what changes in a table is added to its seal: the table is not added up ag
     estimate_error: never,
   };
   const fixture = new LedgerFixture();
-  const { journal } = fixture;
+  const { pending } = fixture;
   const run = fixture.submit([task("a")]);
   const write = (): void => {
-    expect(writeSheet({ ...target, seals }, sheetOf(journal.take(0)))).toBe(true);
+    expect(writeSheet({ ...target, seals }, sheetOf(pending.take(0)))).toBe(true);
     expect([...audit(db)]).toEqual([]);
   };
-  for (const id of ["a", "b"]) journal.ofSystem({ kind: "session_joined", profile: profile(id) }, NOW);
-  journal.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
-  journal.learn(run.manifest.name, [{ task: "a", logMs: 3, errorSquared: 0.5 }]);
+  for (const id of ["a", "b"]) pending.ofSystem({ kind: "session_joined", profile: profile(id) }, NOW);
+  pending.ofSystem({ kind: "paused", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
+  pending.learn(run.manifest.name, [{ task: "a", logMs: 3, errorSquared: 0.5 }]);
   write();
-  journal.ofSystem({ kind: "session_changed", session: workerId("a"), state: "busy", losses: 1 }, NOW);
-  journal.ofSystem({ kind: "session_left", session: workerId("b"), why: "enough" }, NOW);
-  journal.ofSystem({ kind: "resumed", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
-  journal.learn(run.manifest.name, [{ task: "a", logMs: 4, errorSquared: 0.25 }]);
+  pending.ofSystem({ kind: "session_changed", session: workerId("a"), state: "busy", losses: 1 }, NOW);
+  pending.ofSystem({ kind: "session_left", session: workerId("b"), why: "enough" }, NOW);
+  pending.ofSystem({ kind: "resumed", scope: { of: "scheduler" }, asked: { by: "mo" } }, NOW);
+  pending.learn(run.manifest.name, [{ task: "a", logMs: 4, errorSquared: 0.25 }]);
   write();
   // There is no such session to take away.
   const gone = [{ id: workerId("x"), session: undefined }];

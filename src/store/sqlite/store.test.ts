@@ -34,7 +34,7 @@ async function written(file: string): Promise<void> {
   const fixture = new LedgerFixture();
   const run = fixture.submit([task("a"), task("b", { needs: ["a"] })]);
   fixture.write(run, 0, claimed, started);
-  await store.commit(fixture.journal.take(await acquired(store)));
+  await store.commit(fixture.pending.take(await acquired(store)));
   await store.request({ kind: "cancel", run: runId("run-1"), by: "mo", at: START });
 }
 
@@ -241,7 +241,7 @@ describe("the laws of the rows are the database's own", () => {
     const batch = fixture
       .write(run, 0, claimed)
       .write(run, 1, claimed)
-      .journal.take(await acquired(store));
+      .pending.take(await acquired(store));
     const tasks = batch.tasks.map((write, at) => (at === 1 ? { ...write, row: { ...write.row, failures: 9 } } : write));
     await expect(store.commit({ ...batch, tasks })).rejects.toMatchObject({ code: "STORE_FAILED" });
     expect(await store.runs()).toEqual([]);
@@ -345,7 +345,7 @@ describe("two at once", () => {
     const epoch = await acquired(writer);
     const fixture = new LedgerFixture();
     const run = fixture.submit([task("a"), task("b")]);
-    await writer.commit(fixture.write(run, 0, claimed).write(run, 1, claimed).journal.take(epoch));
+    await writer.commit(fixture.write(run, 0, claimed).write(run, 1, claimed).pending.take(epoch));
     expect((await reader.load(runNo(1)))?.tasks).toHaveLength(2);
     expect(await reader.lastSeq()).toBe(3);
   });
@@ -356,13 +356,13 @@ describe("two at once", () => {
     const epoch = await acquired(writer);
     const fixture = new LedgerFixture();
     const run = fixture.submit([task("a"), task("b")]);
-    await writer.commit(fixture.journal.take(epoch));
+    await writer.commit(fixture.pending.take(epoch));
     using reader = new DatabaseSync(file, { readOnly: true });
     const count = () =>
       reader.prepare("select (select max(last) from page) as events, (select count(*) from task) as tasks").get();
     reader.exec("begin");
     expect(count()).toEqual({ events: 1, tasks: 0 });
-    await writer.commit(fixture.write(run, 0, claimed).write(run, 1, claimed).journal.take(epoch));
+    await writer.commit(fixture.write(run, 0, claimed).write(run, 1, claimed).pending.take(epoch));
     expect(count()).toEqual({ events: 1, tasks: 0 });
     reader.exec("commit");
     expect(count()).toEqual({ events: 3, tasks: 2 });
@@ -376,7 +376,7 @@ describe("two at once", () => {
     const epoch = await acquired(other);
     const fixture = new LedgerFixture();
     fixture.submit([task("a")]);
-    const batch = fixture.journal.take(old);
+    const batch = fixture.pending.take(old);
     expect(await one.commit(batch)).toEqual({ ok: false, error: "ownership-lost" });
     expect(await other.commit({ ...batch, epoch })).toEqual({ ok: true, value: undefined });
     expect((await one.runs()).map((row) => row.manifest)).toEqual([manifest()]);

@@ -27,7 +27,7 @@ test("a large batch is written by the thread and a small one after it, in the or
   const fixture = new LedgerFixture();
   const run = fixture.submit(tasks);
   let ended = false;
-  const large = store.commit(fixture.journal.take(epoch)).then((result) => {
+  const large = store.commit(fixture.pending.take(epoch)).then((result) => {
     ended = true;
     return result;
   });
@@ -35,7 +35,7 @@ test("a large batch is written by the thread and a small one after it, in the or
   await Promise.resolve();
   expect(ended).toBe(false);
   fixture.write(run, 0, claimed, started);
-  const small = store.commit(fixture.journal.take(epoch));
+  const small = store.commit(fixture.pending.take(epoch));
   const request = store.request({ kind: "cancel", run: run.manifest.id, by: "mo", at: run.manifest.submittedAt });
   expect(await Promise.all([large, small])).toMatchObject([{ ok: true }, { ok: true }]);
   expect(await request).toBe(1);
@@ -56,7 +56,7 @@ test("what it cannot write fails as in the main thread, and nothing of it is the
     db.exec("alter table task_spec rename to elsewhere");
     db.close();
   }
-  const batch = fixture.journal.take(epoch);
+  const batch = fixture.pending.take(epoch);
   await expect(store.commit(batch)).rejects.toMatchObject({ code: "STORE_FAILED" });
   expect(await store.runs()).toEqual([]);
 });
@@ -68,8 +68,8 @@ test("a thread that cannot even begin is told of, and the store is not used agai
   const fixture = new LedgerFixture();
   fixture.submit(tasks);
   for (const part of ["", "-wal", "-shm"]) rmSync(`${file}${part}`);
-  await expect(store.commit(fixture.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
-  await expect(store.commit(fixture.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  await expect(store.commit(fixture.pending.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  await expect(store.commit(fixture.pending.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
 });
 
 test("a store whose thread has died can be closed, however long ago that was", async () => {
@@ -81,7 +81,7 @@ test("a store whose thread has died can be closed, however long ago that was", a
   for (const part of ["", "-wal", "-shm"]) rmSync(`${file}${part}`);
   const fixture = new LedgerFixture();
   fixture.submit(tasks);
-  await expect(store.commit(fixture.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  await expect(store.commit(fixture.pending.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
   await gone.promise;
   await store[Symbol.asyncDispose]();
 });
@@ -93,12 +93,12 @@ test("when the disk fails the thread between two batches, nothing more is writte
   process.once("worker", thread.resolve);
   const fixture = new LedgerFixture();
   fixture.submit(tasks);
-  expect(await store.commit(fixture.journal.take(epoch))).toMatchObject({ ok: true });
+  expect(await store.commit(fixture.pending.take(epoch))).toMatchObject({ ok: true });
   const broken = { code: "STORE_FAILED", message: "disk I/O error", ofDisk: true } as const;
   (await thread.promise).emit("message", { broken } satisfies FromWriter);
   await expect(store.secret("fresh")).rejects.toMatchObject({ code: "STORE_FAILED" });
   fixture.submit(tasks, { id: runId("run-2") }, runNo(2));
-  await expect(store.commit(fixture.journal.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  await expect(store.commit(fixture.pending.take(epoch))).rejects.toMatchObject({ code: "STORE_FAILED" });
 });
 
 test("a thread is begun for a very long batch, or when there are several long ones, and for nothing less", () => {

@@ -69,9 +69,9 @@ test("from any position on, of any run or task, and as many as are asked for: it
   for (let at = 0; at < 150; at++) fixture.write(wide, at, claimed, started);
   const other = fixture.submit([task("a")], { id: runId("run-2") }, runNo(2));
   fixture.write(wide, 0, done).write(other, 0, claimed).write(wide, 1, done);
-  await store.commit(fixture.journal.take(epoch));
-  fixture.journal.ofRun(FIRST, { kind: "run_stalled", remaining: 1, outcome: "waiting" }, NOW);
-  await store.commit(fixture.journal.take(epoch));
+  await store.commit(fixture.pending.take(epoch));
+  fixture.pending.ofRun(FIRST, { kind: "run_stalled", remaining: 1, outcome: "waiting" }, NOW);
+  await store.commit(fixture.pending.take(epoch));
   const all = await store.events({});
   expect(all.length).toBeGreaterThan(2 * PAGE_MAX);
   for (const after of [0, 1, PAGE_MAX - 1, PAGE_MAX, PAGE_MAX + 1, 300, all.length - 1, all.length])

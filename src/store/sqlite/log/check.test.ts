@@ -48,7 +48,7 @@ async function written(durability: Durability, synced = 0): Promise<Written> {
   const ends: number[] = [];
   for (let no = 1; no <= COMMITS; no++) {
     fixture.submit([task("a")], { id: `run-${no}` as never }, runNo(no));
-    await store.commit(fixture.journal.take(epoch));
+    await store.commit(fixture.pending.take(epoch));
     ends.push(endOf(takeImage(file).wal));
     if (no !== synced) continue;
     await clock.advance(1_000);

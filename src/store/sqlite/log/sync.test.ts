@@ -70,7 +70,7 @@ async function opened(options: SqliteOptions = {}) {
   const commit = () => {
     runs++;
     fixture.submit([task("a")], { id: runId(`run-${runs}`) }, runNo(runs));
-    return store.commit(fixture.journal.take(epoch));
+    return store.commit(fixture.pending.take(epoch));
   };
   const ask = () => store.request({ kind: "cancel", run: runId("run-1"), by: "mo", at: START });
   return { file, clock, store, commit, ask };
