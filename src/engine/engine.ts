@@ -68,14 +68,14 @@ export class Engine {
 
   /** The scheduler of pools whose sessions claim by themselves. */
   cycle(parts: Omit<CycleDeps, "clock" | "durably"> & Pick<CycleView, "reaches">): Cycle {
-    const { world, pools, roll, claimService, lookout, modeOf, turns } = this.#parts;
+    const { world, pools, roll, claimService, deadlineWatcher, modeOf, turns } = this.#parts;
     const view: CycleView = {
       world,
       pools,
       roll,
       waiting: () => claimService.waiting(),
       wakes: (pool) => modeOf(pool) !== "push",
-      sweep: (turn, limit, why) => lookout.sweep(turn, limit, why),
+      sweep: (turn, limit, why) => deadlineWatcher.sweep(turn, limit, why),
       reaches: parts.reaches,
     };
     const durably: CycleDeps["durably"] = (change) => turns.durably((turn) => change(cycleTurn(turn, view)));

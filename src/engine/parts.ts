@@ -41,7 +41,7 @@ export function assemble(deps: EngineDeps) {
     take: (input) => turns.take(input),
     isShut: () => rules.isShut,
   });
-  const { deadlines, leases, signs, workers, lookout, stopper } = work;
+  const { deadlines, leases, signs, workers, deadlineWatcher, stopper } = work;
   const refusals = new Refusals((task) => pools.of(task).roster?.suited(task.spec) ?? []);
   const reports = new SessionReports({ leases, signs, tokens, refusals });
   const claimService = new ClaimService({
@@ -64,7 +64,7 @@ export function assemble(deps: EngineDeps) {
     leases,
     workers,
     claimService,
-    lookout,
+    deadlineWatcher,
     verdicts,
     keys,
     ttl,
@@ -101,7 +101,7 @@ export function assemble(deps: EngineDeps) {
     stopper,
     reports,
     claimService,
-    lookout,
+    deadlineWatcher,
     verdicts,
     keys,
     rules,

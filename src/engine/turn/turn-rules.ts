@@ -13,7 +13,7 @@ import { earliest, type Instant, instant, later, type Millis, seconds } from "..
 import type { Change, World } from "../../domain/world.ts";
 import type { ClaimService } from "../sessions/claim-service.ts";
 import type { Keys } from "../sessions/keys.ts";
-import type { Lookout } from "../work/deadline-watcher.ts";
+import type { DeadlineWatcher } from "../work/deadline-watcher.ts";
 import type { Leases } from "../work/leases.ts";
 import type { LocalWorkers } from "../work/local-workers.ts";
 import type { Verdicts } from "../work/run-judge.ts";
@@ -31,7 +31,7 @@ export interface TurnRulesDeps {
   readonly leases: Leases;
   readonly workers: LocalWorkers;
   readonly claimService: ClaimService;
-  readonly lookout: Lookout;
+  readonly deadlineWatcher: DeadlineWatcher;
   readonly verdicts: Verdicts;
   readonly keys: Keys;
   readonly ttl: Millis;
@@ -119,7 +119,7 @@ export class TurnRules implements Rules {
   /** Called long after it was due, and after the last turn: the machine has slept, or its clock was set forward. */
   #forgiveSleep(turn: Turn): void {
     const expected = this.#due !== undefined && this.#due < this.#turnedAt ? this.#turnedAt : this.#due;
-    if (expected !== undefined && turn.now > later(expected, SLEPT)) this.#deps.lookout.forgive(turn);
+    if (expected !== undefined && turn.now > later(expected, SLEPT)) this.#deps.deadlineWatcher.forgive(turn);
     this.#turnedAt = turn.now;
   }
 
@@ -143,8 +143,8 @@ export class TurnRules implements Rules {
   }
 
   #lookAtDeadlines(turn: Turn): void {
-    const { deadlines, lookout } = this.#deps;
-    deadlines.due(turn.now, (run, task) => lookout.look(turn, run, task));
+    const { deadlines, deadlineWatcher } = this.#deps;
+    deadlines.due(turn.now, (run, task) => deadlineWatcher.look(turn, run, task));
   }
 
   /** Skips the tasks that can no longer run; each skip may cause further ones. */

@@ -16,7 +16,7 @@ import type { LocalWorkers } from "./local-workers.ts";
 import type { Signs } from "./signs.ts";
 import type { Stopper } from "./stopper.ts";
 
-export interface LookoutDeps {
+export interface DeadlineWatcherDeps {
   readonly world: World;
   readonly pools: Pools;
   readonly workers: LocalWorkers;
@@ -30,10 +30,10 @@ export interface LookoutDeps {
   readonly stuckAfter: Millis | undefined;
 }
 
-export class Lookout {
-  readonly #deps: LookoutDeps;
+export class DeadlineWatcher {
+  readonly #deps: DeadlineWatcherDeps;
 
-  constructor(deps: LookoutDeps) {
+  constructor(deps: DeadlineWatcherDeps) {
     this.#deps = deps;
   }
 

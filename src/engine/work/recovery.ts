@@ -19,7 +19,7 @@ import type { TurnRules } from "../turn/turn-rules.ts";
 import type { Turns } from "../turn/turns.ts";
 import type { Work } from "./work.ts";
 
-export interface RecoveryDeps extends Pick<Work, "leases" | "workers" | "verifier" | "stopper" | "lookout"> {
+export interface RecoveryDeps extends Pick<Work, "leases" | "workers" | "verifier" | "stopper" | "deadlineWatcher"> {
   readonly store: Pick<Store, "load" | "events" | "history">;
   readonly clock: Pick<Clock, "now">;
   readonly world: World;
@@ -51,7 +51,7 @@ export class Recovery {
     const taken: Taken[] = [];
     for (const no of nos) taken.push(await this.#takeUp(no));
     await this.#recallBreakers(taken);
-    const { pools, rules, lookout, keys, turns, reopen } = this.#deps;
+    const { pools, rules, deadlineWatcher, keys, turns, reopen } = this.#deps;
     return turns.durably((turn) => {
       // Only when it is known which attempts live: an old lease must not expire while its holder is being looked for.
       for (const { run, history } of taken) {
@@ -63,7 +63,7 @@ export class Recovery {
       }
       for (const { run, lost } of taken) for (const task of lost) this.#loseAtRestart(turn, run, task);
       // Sessions keep what they hold. While no scheduler ran they could give no sign of life, so each has a whole span again.
-      lookout.forgive(turn);
+      deadlineWatcher.forgive(turn);
       return taken.map(({ run }) => run);
     });
   }

@@ -12,7 +12,7 @@ import type { EngineDeps } from "../options.ts";
 import type { Roll } from "../sessions/session-registry.ts";
 import type { Input } from "../turn/turn.ts";
 import { attemptOf } from "./attempt.ts";
-import { Lookout } from "./deadline-watcher.ts";
+import { DeadlineWatcher } from "./deadline-watcher.ts";
 import { Leases } from "./leases.ts";
 import { LocalWorkers } from "./local-workers.ts";
 import { Signs } from "./signs.ts";
@@ -61,7 +61,7 @@ export function assembleWork({ clock, executor, logOf, options, ...deps }: WorkD
   });
   const verifier: Verifier = new Verifier({ leases, workers, ttl, max: Math.max(1, options.workers.length), isShut });
   const stopper = new Stopper({ leases, workers, grace });
-  const lookout = new Lookout({
+  const deadlineWatcher = new DeadlineWatcher({
     world,
     pools,
     workers,
@@ -73,5 +73,5 @@ export function assembleWork({ clock, executor, logOf, options, ...deps }: WorkD
     timeoutFactor,
     stuckAfter,
   });
-  return { deadlines, signs, leases, workers, verifier, stopper, lookout };
+  return { deadlines, signs, leases, workers, verifier, stopper, deadlineWatcher };
 }
