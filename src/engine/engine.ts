@@ -146,8 +146,8 @@ export class Engine {
 
   /** Resolves when the run cannot go on by itself: it has finished, or is stalled, or everything was stopped. */
   idle(run: Run, until?: AbortSignal): Promise<Run> {
-    const { verdicts, rules, turns } = this.#parts;
-    const ended = verdicts.awaited(run, until);
+    const { runJudge, rules, turns } = this.#parts;
+    const ended = runJudge.awaited(run, until);
     rules.touch(run);
     return turns.orFail(ended);
   }

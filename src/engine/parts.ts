@@ -17,7 +17,7 @@ import type { Turn } from "./turn/turn.ts";
 import { TurnRules } from "./turn/turn-rules.ts";
 import { Turns } from "./turn/turns.ts";
 import { Recovery } from "./work/recovery.ts";
-import { Verdicts } from "./work/run-judge.ts";
+import { RunJudge } from "./work/run-judge.ts";
 import { assembleWork } from "./work/work.ts";
 
 export type Parts = ReturnType<typeof assemble>;
@@ -54,7 +54,7 @@ export function assemble(deps: EngineDeps) {
     ...(ack !== undefined && { ack }),
   });
   const keys = new Keys({ store, written: () => turns.durably(() => {}) });
-  const verdicts = new Verdicts({ pools, reports, keys });
+  const runJudge = new RunJudge({ pools, reports, keys });
   const lookAhead = new LookAhead({ dispatcher: pools.local, policy, now: () => clock.now() });
   const rules: TurnRules = new TurnRules({
     world,
@@ -65,7 +65,7 @@ export function assemble(deps: EngineDeps) {
     workers,
     claimService,
     deadlineWatcher,
-    verdicts,
+    runJudge,
     keys,
     ttl,
     heartbeat,
@@ -102,7 +102,7 @@ export function assemble(deps: EngineDeps) {
     reports,
     claimService,
     deadlineWatcher,
-    verdicts,
+    runJudge,
     keys,
     rules,
     turns,

@@ -16,7 +16,7 @@ import type { Keys } from "../sessions/keys.ts";
 import type { DeadlineWatcher } from "../work/deadline-watcher.ts";
 import type { Leases } from "../work/leases.ts";
 import type { LocalWorkers } from "../work/local-workers.ts";
-import type { Verdicts } from "../work/run-judge.ts";
+import type { RunJudge } from "../work/run-judge.ts";
 import type { Input, Turn } from "./turn.ts";
 import type { Rules } from "./turns.ts";
 
@@ -32,7 +32,7 @@ export interface TurnRulesDeps {
   readonly workers: LocalWorkers;
   readonly claimService: ClaimService;
   readonly deadlineWatcher: DeadlineWatcher;
-  readonly verdicts: Verdicts;
+  readonly runJudge: RunJudge;
   readonly keys: Keys;
   readonly ttl: Millis;
   readonly heartbeat: Millis;
@@ -197,7 +197,7 @@ export class TurnRules implements Rules {
   #judgeRuns(turn: Turn): void {
     const touched = this.#touched;
     this.#touched = new Set();
-    for (const run of touched) this.#deps.verdicts.judge(turn, run, !this.isShut);
+    for (const run of touched) this.#deps.runJudge.judge(turn, run, !this.isShut);
   }
 
   get #local(): Dispatcher {

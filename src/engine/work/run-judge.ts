@@ -14,7 +14,7 @@ export interface VerdictsDeps {
   readonly keys: Keys;
 }
 
-export class Verdicts {
+export class RunJudge {
   readonly #deps: VerdictsDeps;
   readonly #waiters = new Map<Run, Set<(run: Run) => void>>();
 
