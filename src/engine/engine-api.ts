@@ -51,7 +51,7 @@ export interface Visitor {
 }
 
 export interface ReceptionDeps
-  extends Pick<Parts, "world" | "pools" | "roll" | "claimService" | "reports" | "tokens" | "rules" | "turns"> {
+  extends Pick<Parts, "world" | "pools" | "registry" | "claimService" | "reports" | "tokens" | "rules" | "turns"> {
   readonly store: Pick<Store, "recall" | "runs" | "load">;
   readonly clock: Clock;
   /** A stalled run can go on. */
@@ -80,28 +80,28 @@ export class Reception {
   }
 
   join(profile: SessionProfile): Promise<Session> {
-    return this.#durably((turn) => this.#deps.roll.join(turn, profile, this.#visitor.authority));
+    return this.#durably((turn) => this.#deps.registry.join(turn, profile, this.#visitor.authority));
   }
 
   beat(session: string, state: ReportedState | undefined): Promise<Session> {
-    return this.#durably((turn) => this.#deps.roll.beat(turn, this.#own(session).profile.id, state));
+    return this.#durably((turn) => this.#deps.registry.beat(turn, this.#own(session).profile.id, state));
   }
 
   leave(session: string, why: string): Promise<void> {
     return this.#durably((turn) => {
       const { profile } = this.#own(session);
-      this.#deps.roll.leave(turn, profile.id, why);
+      this.#deps.registry.leave(turn, profile.id, why);
       this.#deps.claimService.forget(turn, profile.id);
     });
   }
 
   /** The session counts as present until the function that this gives is called. */
   attend(session: string): () => void {
-    return this.#deps.roll.enter(this.#own(session).profile.id, this.#deps.clock.now());
+    return this.#deps.registry.enter(this.#own(session).profile.id, this.#deps.clock.now());
   }
 
   seenAt(session: Session): Instant {
-    return this.#deps.roll.seenAt(session);
+    return this.#deps.registry.seenAt(session);
   }
 
   /** The next task for the session, or the task it names. Nothing when none comes within the wait. */
@@ -114,7 +114,7 @@ export class Reception {
     const task = taskName === undefined ? undefined : mustTask(run, taskName);
     return this.#waitFor(wanted, (turn, tell) => {
       // A session that claims is present, and does nothing else.
-      this.#deps.roll.beat(turn, session, "idle");
+      this.#deps.registry.beat(turn, session, "idle");
       const until = wait === 0 ? instant(0) : later(turn.now, wait);
       const order = {
         session,
@@ -134,7 +134,7 @@ export class Reception {
   assignment(wanted: Pick<Wanted, "session" | "wait" | "signal">): Promise<Granted | undefined> {
     const session = workerId(wanted.session);
     return this.#waitFor(wanted, (turn, tell) => {
-      this.#deps.roll.beat(turn, session, undefined);
+      this.#deps.registry.beat(turn, session, undefined);
       return this.#deps.claimService.assignment(turn, session, tell);
     });
   }
@@ -195,13 +195,13 @@ export class Reception {
 
   async #accept(run: Run, { task: id, fence, token }: Claimed, report: LeaseReport): Promise<LeaseReportResult> {
     const task = mustTask(run, id);
-    const { reports, roll } = this.#deps;
+    const { reports, registry } = this.#deps;
     return this.#durably((turn) => {
       const worker = isHeld(task.status) ? task.status.lease.worker : undefined;
       const result = this.#knowing(run, () => reports.accept(turn, { run, task, fence, token }, report));
       if (worker === undefined || result.repeated) return result;
-      roll.heard(turn, worker);
-      if (result.held === undefined) roll.delivered(turn, worker);
+      registry.heard(turn, worker);
+      if (result.held === undefined) registry.delivered(turn, worker);
       return result;
     });
   }
@@ -264,7 +264,7 @@ export class Reception {
 
   /** The session, if the caller may act for it. */
   #own(id: string): Session {
-    const session = this.#deps.roll.must(workerId(id));
+    const session = this.#deps.registry.must(workerId(id));
     mustActFor(session.profile, this.#visitor.authority);
     return session;
   }
@@ -285,7 +285,7 @@ export class Reception {
     let stop = (): boolean => true;
     // A grant that is being made at this very moment is waited for: it is written down already.
     const giveUp = (): void => void (stop() && found.resolve(undefined));
-    const leave = this.#deps.roll.enter(workerId(session), this.#deps.clock.now());
+    const leave = this.#deps.registry.enter(workerId(session), this.#deps.clock.now());
     let timer: Timer | undefined;
     signal?.addEventListener("abort", giveUp);
     try {

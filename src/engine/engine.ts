@@ -68,11 +68,11 @@ export class Engine {
 
   /** The scheduler of pools whose sessions claim by themselves. */
   cycle(parts: Omit<CycleDeps, "clock" | "durably"> & Pick<CycleView, "reaches">): Cycle {
-    const { world, pools, roll, claimService, deadlineWatcher, modeOf, turns } = this.#parts;
+    const { world, pools, registry, claimService, deadlineWatcher, modeOf, turns } = this.#parts;
     const view: CycleView = {
       world,
       pools,
-      roll,
+      registry,
       waiting: () => claimService.waiting(),
       wakes: (pool) => modeOf(pool) !== "push",
       sweep: (turn, limit, why) => deadlineWatcher.sweep(turn, limit, why),
@@ -95,11 +95,11 @@ export class Engine {
   /** Reads where the ledger stands. To be called once, before anything else. */
   async open(): Promise<void> {
     const { store, secrets, clock } = this.#deps;
-    const { tokens, roll } = this.#parts;
+    const { tokens, registry } = this.#parts;
     this.world.seq = await store.lastSeq();
     tokens.secret = await store.secret(secrets.token());
     for (const pause of await store.pauses()) this.world.pauses.set(scopeKey(pause.scope), pause);
-    roll.restore(await store.sessions(), clock.now());
+    registry.restore(await store.sessions(), clock.now());
     this.#lastRun = (await store.runs("newest"))[0]?.no ?? 0;
   }
 

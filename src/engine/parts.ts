@@ -10,7 +10,7 @@ import { Requests } from "./requests.ts";
 import { ClaimService } from "./sessions/claim-service.ts";
 import { Keys } from "./sessions/keys.ts";
 import { Refusals } from "./sessions/refusals.ts";
-import { Roll } from "./sessions/session-registry.ts";
+import { SessionRegistry } from "./sessions/session-registry.ts";
 import { SessionReports } from "./sessions/session-reports.ts";
 import { Tokens } from "./sessions/tokens.ts";
 import type { Turn } from "./turn/turn.ts";
@@ -29,13 +29,13 @@ export function assemble(deps: EngineDeps) {
   const world = new World();
   const pools = new Pools(options, world);
   const tokens = new Tokens(secrets);
-  const roll = new Roll(world, pools);
+  const registry = new SessionRegistry(world, pools);
   const modeOf = (pool: string): DispatchMode => options.modes?.[pool] ?? "pull";
   const work = assembleWork({
     ...deps,
     world,
     pools,
-    roll,
+    registry,
     ttl,
     modeOf,
     take: (input) => turns.take(input),
@@ -95,7 +95,7 @@ export function assemble(deps: EngineDeps) {
     world,
     pools,
     tokens,
-    roll,
+    registry,
     modeOf,
     workers,
     stopper,

@@ -94,11 +94,11 @@ const program = (place: Place, args: readonly string[]) => ({
 describe.skipIf(!canInject())(`a disk that fails at a random call${WITHOUT_STRACE}`, () => {
   /** The same number in, the same fault out. */
   function faultOf(seed: number, counts: Readonly<Record<string, number>>): Fault {
-    const roll = (salt: number, below: number): number =>
+    const registry = (salt: number, below: number): number =>
       Math.floor((Math.abs(Math.sin(seed * 97.13 + salt * 7.77)) * 10_000) % below);
-    const call = DISK_CALLS[roll(1, DISK_CALLS.length)] as Fault["call"];
-    const how = ERRORS[roll(2, ERRORS.length)] as Fault["how"];
-    return { call, how, at: 1 + roll(3, Math.max(1, counts[call] ?? 1)), lasting: roll(4, 2) === 0 };
+    const call = DISK_CALLS[registry(1, DISK_CALLS.length)] as Fault["call"];
+    const how = ERRORS[registry(2, ERRORS.length)] as Fault["how"];
+    return { call, how, at: 1 + registry(3, Math.max(1, counts[call] ?? 1)), lasting: registry(4, 2) === 0 };
   }
   const seeds = Array.from({ length: ATTACKS }, (_, no) => FIRST + no);
 

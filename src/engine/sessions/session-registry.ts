@@ -11,7 +11,7 @@ import type { World } from "../../domain/world.ts";
 import type { Turn } from "../turn/turn.ts";
 import { ownerOf } from "./tokens.ts";
 
-export class Roll {
+export class SessionRegistry {
   readonly #world: World;
   readonly #pools: Pools;
   /** Signs of life that were not written down. */

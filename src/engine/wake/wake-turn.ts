@@ -7,14 +7,14 @@ import type { Shape } from "../../decide/room/shapes.ts";
 import { misfitOf } from "../../decide/roster.ts";
 import type { Session } from "../../domain/session.ts";
 import type { World } from "../../domain/world.ts";
-import type { Roll } from "../sessions/session-registry.ts";
+import type { SessionRegistry } from "../sessions/session-registry.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { CycleTurn, Fit, Pending } from "./wake-port.ts";
 
 export interface CycleView {
   readonly world: World;
   readonly pools: Pools;
-  readonly roll: Roll;
+  readonly registry: SessionRegistry;
   /** Sessions whose claim waits for an answer already. */
   readonly waiting: () => ReadonlySet<string>;
   /** Whether the pool's sessions are woken at all. */
@@ -26,7 +26,7 @@ export interface CycleView {
 }
 
 export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
-  const { world, pools, roll, wakes, reaches } = view;
+  const { world, pools, registry, wakes, reaches } = view;
   const { now } = turn;
   const lines = (): (readonly [string, Dispatcher])[] => [...pools.sessionPools()];
   const isIdle = ({ profile, state }: Session): boolean =>
@@ -49,7 +49,7 @@ export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
     now,
     paused: world.pauses.has("scheduler"),
     sweep: (limit, why) => {
-      for (const session of roll.silent(now)) roll.leave(turn, session.profile.id, why);
+      for (const session of registry.silent(now)) registry.leave(turn, session.profile.id, why);
       return view.sweep(turn, limit, why);
     },
     pending: () =>

@@ -9,7 +9,7 @@ import { poolOf } from "../../domain/spec.ts";
 import { isHeld, type Task } from "../../domain/task.ts";
 import { later, type Millis } from "../../domain/time.ts";
 import type { World } from "../../domain/world.ts";
-import type { Roll } from "../sessions/session-registry.ts";
+import type { SessionRegistry } from "../sessions/session-registry.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { Leases } from "./leases.ts";
 import type { LocalWorkers } from "./local-workers.ts";
@@ -23,7 +23,7 @@ export interface DeadlineWatcherDeps {
   readonly leases: Leases;
   readonly signs: Signs;
   readonly stopper: Stopper;
-  readonly roll: Roll;
+  readonly registry: SessionRegistry;
   readonly modeOf: (pool: string) => DispatchMode;
   /** The factor by which time-outs are longer now. */
   readonly timeoutFactor: () => number;
@@ -56,17 +56,17 @@ export class DeadlineWatcher {
 
   /** A lease that was not renewed. A session that was assigned the task and never began it has lost nothing. */
   expire(turn: Turn, run: Run, task: Task, why?: string): void {
-    const { world, leases, roll } = this.#deps;
+    const { world, leases, registry } = this.#deps;
     const { status } = task;
     if (!isHeld(status)) return;
     const { worker } = status.lease;
     const isSession = world.sessions.has(worker);
     if (isSession && this.#isAssigned(task)) {
       leases.release(turn, run, task, `${worker} did not begin it`);
-      return roll.missed(turn, worker);
+      return registry.missed(turn, worker);
     }
     leases.lose(turn, run, task, afterLoss(status.lease.deadline, turn.now), why);
-    if (isSession) roll.lost(turn, worker);
+    if (isSession) registry.lost(turn, worker);
   }
 
   /** Deals with expired leases, at most `limit` of them (0: all), and names the tasks. */
@@ -88,8 +88,8 @@ export class DeadlineWatcher {
    * A task that was only assigned goes back instead, which costs nothing.
    */
   forgive(turn: Turn): void {
-    const { pools, workers, leases, signs, roll } = this.#deps;
-    roll.forgive(turn.now);
+    const { pools, workers, leases, signs, registry } = this.#deps;
+    registry.forgive(turn.now);
     for (const { run, task } of [...pools.held()]) {
       const { status } = task;
       if (!isHeld(status) || workers.has(task) || isLocal(status.lease)) continue;

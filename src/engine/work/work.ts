@@ -9,7 +9,7 @@ import type { DispatchMode } from "../../domain/pool.ts";
 import { type Millis, seconds } from "../../domain/time.ts";
 import type { World } from "../../domain/world.ts";
 import type { EngineDeps } from "../options.ts";
-import type { Roll } from "../sessions/session-registry.ts";
+import type { SessionRegistry } from "../sessions/session-registry.ts";
 import type { Input } from "../turn/turn.ts";
 import { attemptOf } from "./attempt.ts";
 import { DeadlineWatcher } from "./deadline-watcher.ts";
@@ -24,7 +24,7 @@ const GRACE = seconds(5);
 export interface WorkDeps extends Pick<EngineDeps, "clock" | "executor" | "logOf" | "options"> {
   readonly world: World;
   readonly pools: Pools;
-  readonly roll: Roll;
+  readonly registry: SessionRegistry;
   readonly ttl: Millis;
   readonly modeOf: (pool: string) => DispatchMode;
   /** Hands an input to the next turn. */
@@ -36,7 +36,7 @@ export interface WorkDeps extends Pick<EngineDeps, "clock" | "executor" | "logOf
 export type Work = ReturnType<typeof assembleWork>;
 
 export function assembleWork({ clock, executor, logOf, options, ...deps }: WorkDeps) {
-  const { world, pools, roll, ttl, modeOf, take, isShut } = deps;
+  const { world, pools, registry, ttl, modeOf, take, isShut } = deps;
   const { grace = GRACE, stuckAfter } = options;
   const signs = new Signs(() => clock.leapt());
   /** Time-outs are longer when the queue is full. */
@@ -68,7 +68,7 @@ export function assembleWork({ clock, executor, logOf, options, ...deps }: WorkD
     leases,
     signs,
     stopper,
-    roll,
+    registry,
     modeOf,
     timeoutFactor,
     stuckAfter,
