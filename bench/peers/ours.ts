@@ -38,11 +38,11 @@ async function throughput(shape: string, jobs: number, size: number, warmUp: num
 
 /** Tasks are submitted before the clock starts, and it stops when all of them are written down as done. */
 async function drain(engine: Engine, name: string, tasks: readonly TaskSpec[]) {
-  await engine.reception.hold({ of: "scheduler" }, BENCH);
+  await engine.api.hold({ of: "scheduler" }, BENCH);
   const submitting = performance.now();
   const run = await engine.submit({ ...manifest(), id: runId(name), name }, tasks);
   const start = performance.now();
-  await engine.reception.letGo({ of: "scheduler" }, BENCH);
+  await engine.api.letGo({ of: "scheduler" }, BENCH);
   await engine.idle(run);
   const end = performance.now();
   const perSecond = (ms: number): number => (tasks.length * 1_000) / ms;

@@ -34,7 +34,7 @@ describe("a claim", () => {
       agentTask("c", { requires: ["gpu"] }),
     ]);
     await join(rig, "s1");
-    const exact = (id: string) => rig.promised(rig.engine.reception.claim(wantedOf(id)));
+    const exact = (id: string) => rig.promised(rig.engine.api.claim(wantedOf(id)));
     const wantedOf = (id: string) => ({ session: "s1", run: run.manifest.id, task: taskId(id), wait: millis(0) });
     await expect(exact("b")).rejects.toMatchObject({
       code: "NOT_CLAIMABLE",
@@ -112,7 +112,7 @@ describe("a claim", () => {
     await join(rig, "s1");
     const granted = await claimed(rig, "s1");
     expect(await refusal(join(rig, "s1", { pool: "others" }))).toBe("SLOTS_TAKEN");
-    await rig.promised(rig.engine.reception.leave("s1", "and come back"));
+    await rig.promised(rig.engine.api.leave("s1", "and come back"));
     expect(await refusal(join(rig, "s1", { pool: "others" }))).toBe("SLOTS_TAKEN");
     await report(rig, granted, BACK);
     await join(rig, "s1", { pool: "others" });
@@ -125,7 +125,7 @@ describe("a claim", () => {
     await join(rig, "s1");
     await join(rig, "s2");
     await claimed(rig, "s1");
-    await rig.promised(rig.engine.reception.leave("s1", "enough"));
+    await rig.promised(rig.engine.api.leave("s1", "enough"));
     expect((await claimed(rig, "s2")).task.spec.id).toBe("b");
   });
 });
@@ -230,7 +230,7 @@ describe("a claim that waits", () => {
     await join(rig, "s1");
     await join(rig, "s2");
     const [first, second] = [await waiting(rig, "s1"), await waiting(rig, "s2")];
-    await rig.promised(rig.engine.reception.edit(run, find(run, "a"), { session: "s2" }, { by: "mo" }));
+    await rig.promised(rig.engine.api.edit(run, find(run, "a"), { session: "s2" }, { by: "mo" }));
     expect([first.done, second.granted?.task.spec.id]).toEqual([false, "a"]);
   });
 
@@ -238,10 +238,10 @@ describe("a claim that waits", () => {
     const rig = await openRig();
     await join(rig, "s1", { slots: 2 });
     const waits = await waiting(rig, "s1", { wait: seconds(3_600) });
-    await rig.promised(rig.engine.reception.beat("s1", "prompting"));
+    await rig.promised(rig.engine.api.beat("s1", "prompting"));
     await rig.submit([agentTask("a")]);
     expect(waits.done).toBe(false);
-    await rig.promised(rig.engine.reception.beat("s1", "idle"));
+    await rig.promised(rig.engine.api.beat("s1", "idle"));
     expect(waits.granted?.task.spec.id).toBe("a");
   });
 
@@ -263,9 +263,9 @@ describe("a claim that waits", () => {
     const run = await rig.submit([agentTask("a")]);
     await join(rig, "s1");
     store.close();
-    const beat = rig.engine.reception.beat("s1", "busy");
+    const beat = rig.engine.api.beat("s1", "busy");
     await rig.clock.settle();
-    const asked = rig.engine.reception.claim({ session: "s1", wait: millis(5) });
+    const asked = rig.engine.api.claim({ session: "s1", wait: millis(5) });
     await rig.clock.advance(50);
     store.open();
     await rig.promised(beat);

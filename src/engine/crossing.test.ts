@@ -16,9 +16,9 @@ describe("while the last end of a run is being written", () => {
     await join(rig, "s1");
     const proof = proofOf(await claimed(rig, "s1"));
     store.close();
-    const done = rig.engine.reception.report(proof, DONE);
+    const done = rig.engine.api.report(proof, DONE);
     await rig.clock.settle();
-    const late = refusal(rig.engine.reception.report(proof, BEAT));
+    const late = refusal(rig.engine.api.report(proof, BEAT));
     await rig.clock.settle();
     store.open();
     await rig.clock.settle();

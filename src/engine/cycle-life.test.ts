@@ -102,7 +102,7 @@ test("a session that is heard of no more is dropped after twice its span, unless
   await join(rig, "waits", { ttl: minutes(1) });
   await waiting(rig, "waits", { wait: minutes(10) });
   await rig.clock.advance(100_000);
-  await rig.promised(rig.engine.reception.beat("there", undefined));
+  await rig.promised(rig.engine.api.beat("there", undefined));
   await rig.clock.advance(20_000);
   await once();
   expect([...rig.engine.world.sessions.keys()]).toEqual(["silent", "there", "waits"].map(workerId));

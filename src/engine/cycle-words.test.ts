@@ -21,7 +21,7 @@ test("counts tasks that no session may claim now, and tasks for which every idle
   ]);
   await join(rig, "s1");
   await report(rig, await claimed(rig, "s1"), FAILED);
-  await rig.promised(rig.engine.reception.hold({ of: "task", run: run.no, task: find(run, "held").no }, { by: "mo" }));
+  await rig.promised(rig.engine.api.hold({ of: "task", run: run.no, task: find(run, "held").no }, { by: "mo" }));
   expect(await once()).toMatchObject({ unclaimable: 2, recentlyNotified: 0, woken: [{ task: "run-1/a" }] });
   await rig.clock.advance(30_001);
   expect(await once()).toMatchObject({ unclaimable: 2, recentlyNotified: 1, cooling: 0, woken: [] });

@@ -50,7 +50,7 @@ export interface Visitor {
   readonly authority: Authority;
 }
 
-export interface ReceptionDeps
+export interface EngineApiDeps
   extends Pick<Parts, "world" | "pools" | "registry" | "claimService" | "reports" | "tokens" | "rules" | "turns"> {
   readonly store: Pick<Store, "recall" | "runs" | "load">;
   readonly clock: Clock;
@@ -58,14 +58,14 @@ export interface ReceptionDeps
   readonly reopen: (turn: Turn, run: Run) => void;
 }
 
-export class Reception {
-  readonly #deps: ReceptionDeps;
+export class EngineApi {
+  readonly #deps: EngineApiDeps;
   readonly #visitor: Visitor;
   /** One after the other: each late report reads the record again. */
   readonly #late: { reports: Promise<unknown> };
 
   constructor(
-    deps: ReceptionDeps,
+    deps: EngineApiDeps,
     visitor: Visitor = { authority: OWNER },
     late: { reports: Promise<unknown> } = { reports: Promise.resolve() },
   ) {
@@ -75,8 +75,8 @@ export class Reception {
   }
 
   /** The same interface for this caller, with its own authority. */
-  as(visitor: Visitor): Reception {
-    return new Reception(this.#deps, visitor, this.#late);
+  as(visitor: Visitor): EngineApi {
+    return new EngineApi(this.#deps, visitor, this.#late);
   }
 
   join(profile: SessionProfile): Promise<Session> {

@@ -12,7 +12,7 @@ import type { TaskSpec } from "../domain/spec.ts";
 import { isHeld } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
 import type { World } from "../domain/world.ts";
-import { Reception } from "./engine-api.ts";
+import { EngineApi } from "./engine-api.ts";
 import type { EngineDeps } from "./options.ts";
 import { assemble, type Parts } from "./parts.ts";
 import { Cycle, type CycleDeps } from "./wake/wake-scheduler.ts";
@@ -24,13 +24,13 @@ export class Engine {
   readonly #parts: Parts;
   #lastRun = 0;
   /** The interface for callers from outside. */
-  readonly reception: Reception;
+  readonly api: EngineApi;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
     const { store, clock } = deps;
     this.#parts = assemble(deps);
-    this.reception = new Reception({ ...this.#parts, store, clock });
+    this.api = new EngineApi({ ...this.#parts, store, clock });
     if (deps.options.forgets === true) this.listen((events) => this.#forget(events));
   }
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { openRig, type Rig } from "../../test/rig/rig.ts";
 import { agentTask, BEAT, claim, claimed, DONE, join, profile, proofOf, refusal } from "../../test/rig/sessions.ts";
 import { millis, minutes, seconds } from "../domain/time.ts";
-import type { Reception } from "./engine-api.ts";
+import type { EngineApi } from "./engine-api.ts";
 
-const as = (rig: Rig, token: string): Reception =>
-  rig.engine.reception.as({ by: token, authority: { isAdmin: false, token } });
+const as = (rig: Rig, token: string): EngineApi =>
+  rig.engine.api.as({ by: token, authority: { isAdmin: false, token } });
 const wanted = (key?: string) => ({ session: "s1", wait: seconds(60), ...(key !== undefined && { key }) });
 
 describe("a call that waits, of a session that leaves", () => {
@@ -95,12 +95,12 @@ describe("the token of a lease", () => {
     await rig.promised(ada.join(profile("s1")));
     const granted = await rig.promised(ada.claim(wanted("k")));
     if (granted === undefined) throw new Error("nothing was given");
-    const report = (by: Reception) => refusal(rig.promised(by.report(proofOf(granted), DONE)));
+    const report = (by: EngineApi) => refusal(rig.promised(by.report(proofOf(granted), DONE)));
     expect(await report(eve)).toBe("TOKEN_WRONG");
     expect(await report(ada)).toBe("not refused");
     await rig.clock.settle();
     expect(rig.engine.world.run(run.no)).toBeUndefined();
-    expect([await report(eve), await report(ada), await report(rig.engine.reception)]).toEqual([
+    expect([await report(eve), await report(ada), await report(rig.engine.api)]).toEqual([
       "TOKEN_WRONG",
       "not refused",
       "not refused",

@@ -21,8 +21,8 @@ import type { Run } from "../domain/run.ts";
 import { seconds } from "../domain/time.ts";
 
 const asked = { by: "mo", why: "lunch" };
-const hold = (rig: Rig, scope: PauseScope) => rig.promised(rig.engine.reception.hold(scope, asked));
-const letGo = (rig: Rig, scope: PauseScope) => rig.promised(rig.engine.reception.letGo(scope, asked));
+const hold = (rig: Rig, scope: PauseScope) => rig.promised(rig.engine.api.hold(scope, asked));
+const letGo = (rig: Rig, scope: PauseScope) => rig.promised(rig.engine.api.letGo(scope, asked));
 const scopeOf = (of: PauseScope["of"], run: Run): PauseScope => {
   if (of === "scheduler") return { of };
   if (of === "pool") return { of, pool: "agents" };
@@ -191,7 +191,7 @@ describe("a pause", () => {
 
 describe("a drain", () => {
   const drain = (rig: Rig, scope: PauseScope, wait = 60, signal?: AbortSignal) =>
-    rig.engine.reception.drain(scope, asked, seconds(wait), signal);
+    rig.engine.api.drain(scope, asked, seconds(wait), signal);
   const named = (remaining: readonly { readonly task: { readonly spec: { readonly id: string } } }[]) =>
     remaining.map(({ task: { spec } }) => spec.id);
 

@@ -19,12 +19,12 @@ import { minutes, seconds } from "../domain/time.ts";
 import type { Granted } from "./sessions/claim-service.ts";
 
 const assignment = (rig: Rig, session: string, wait = 0): Promise<Granted | undefined> =>
-  rig.promised(rig.engine.reception.assignment({ session, wait: seconds(wait) }));
+  rig.promised(rig.engine.api.assignment({ session, wait: seconds(wait) }));
 
 /** Waits for an assignment; told is what came of it so far. */
 async function listens(rig: Rig, session: string) {
   const call = { told: [] as (string | undefined)[] };
-  void rig.engine.reception
+  void rig.engine.api
     .assignment({ session, wait: minutes(10) })
     .then((granted) => call.told.push(granted?.task.spec.id));
   await rig.clock.settle();
@@ -73,7 +73,7 @@ describe("a pool that pushes", () => {
     expect(rig.engine.world.sessions.get(workerId("s1"))).toMatchObject({ state: "stalled", losses: 0 });
     await rig.clock.advance(10_001);
     expect(statesOf(run)).toEqual({ a: "ready" });
-    await rig.promised(rig.engine.reception.beat("s1", undefined));
+    await rig.promised(rig.engine.api.beat("s1", undefined));
     expect(find(run, "a").status).toMatchObject({ lease: { worker: "s1", fence: 3 } });
   });
 
@@ -102,14 +102,14 @@ describe("a pool that pushes", () => {
     const rig = await open();
     for (const id of ["busy", "prompting"] as const) {
       await join(rig, id);
-      await rig.promised(rig.engine.reception.beat(id, id));
+      await rig.promised(rig.engine.api.beat(id, id));
     }
     await join(rig, "unable", { workspace: "/w" });
     const run = await rig.submit([agentTask("a")]);
     const bell = new Bell();
     expect(await rig.promised(cycleOf(rig, bell).runOnce())).toMatchObject({ woken: [], pending: 1, capacity: 1 });
     expect(statesOf(run)).toEqual({ a: "ready" });
-    await rig.promised(rig.engine.reception.beat("busy", "idle"));
+    await rig.promised(rig.engine.api.beat("busy", "idle"));
     expect(statesOf(run)).toEqual({ a: "claimed" });
   });
 
@@ -158,7 +158,7 @@ describe("a pool of both kinds", () => {
     await join(rig, "s1");
     const run = await rig.submit([agentTask("a")]);
     await rig.promised(cycle.runOnce());
-    await rig.promised(rig.engine.reception.beat("s1", undefined));
+    await rig.promised(rig.engine.api.beat("s1", undefined));
     expect(statesOf(run)).toEqual({ a: "ready" });
     expect((await claimed(rig, "s1")).task.spec.id).toBe("a");
   });

@@ -24,14 +24,14 @@ import type { LeaseReport } from "./sessions/session-reports.ts";
 
 /** Claims and completes until nothing comes any more; some sessions ask at once, others wait. */
 async function works(rig: Rig, session: string, at: number, done: string[]): Promise<void> {
-  const { reception } = rig.engine;
+  const { api } = rig.engine;
   for (let turn = at; ; turn++) {
-    const granted = await reception.claim({ session, wait: turn % 2 === 0 ? millis(0) : seconds(1) });
+    const granted = await api.claim({ session, wait: turn % 2 === 0 ? millis(0) : seconds(1) });
     if (granted === undefined && turn % 2 === 1) return;
     if (granted === undefined) continue;
     done.push(granted.task.spec.id);
-    if (turn % 5 === 0) await reception.report(proofOf(granted), { kind: "heartbeat" });
-    await reception.report(proofOf(granted), DONE);
+    if (turn % 5 === 0) await api.report(proofOf(granted), { kind: "heartbeat" });
+    await api.report(proofOf(granted), DONE);
   }
 }
 
@@ -73,7 +73,7 @@ test("of all that could end a lease at the same moment one does, whatever comes 
       const granted = await claimed(rig, "s1");
       if (isCancelled) await rig.ask({ kind: "cancel", run: run.manifest.id });
       await rig.clock.advance(9_000);
-      const answers = said.map((leaseReport) => refusal(rig.engine.reception.report(proofOf(granted), leaseReport)));
+      const answers = said.map((leaseReport) => refusal(rig.engine.api.report(proofOf(granted), leaseReport)));
       await rig.clock.sleep(millis(isLate ? 1_001 : 1_000));
       await Promise.all(answers);
       const kinds = (await rig.eventsOf(run, "a")).map(({ kind }) => kind);
@@ -105,9 +105,9 @@ test("whichever commit a scheduler dies in, the same key gives one grant in the 
         await join(rig, "s1");
         const granted = await claimed(rig, "s1", key);
         // The task may have been done under the scheduler before.
-        const beat = await refusal(rig.promised(rig.engine.reception.report(proofOf(granted), { kind: "heartbeat" })));
+        const beat = await refusal(rig.promised(rig.engine.api.report(proofOf(granted), { kind: "heartbeat" })));
         if (beat !== "LEASE_LOST") expect(beat).toBe("not refused");
-        await rig.promised(rig.engine.reception.report(proofOf(granted), DONE));
+        await rig.promised(rig.engine.api.report(proofOf(granted), DONE));
         expect(find(run, granted.task.spec.id).status.state).toBe("succeeded");
       };
       await life().catch(async () => {
@@ -141,11 +141,11 @@ describe("the work for one claim", () => {
     await rig.promised(
       Promise.all(
         Array.from({ length: sessions }, (_, at) =>
-          rig.engine.reception.join(profile(`s${at}`, { capabilities: counting(["rust"]) })),
+          rig.engine.api.join(profile(`s${at}`, { capabilities: counting(["rust"]) })),
         ),
       ),
     );
-    for (let at = 0; at < sessions; at++) void rig.engine.reception.claim({ session: `s${at}`, wait: seconds(3_600) });
+    for (let at = 0; at < sessions; at++) void rig.engine.api.claim({ session: `s${at}`, wait: seconds(3_600) });
     await join(rig, "able", { capabilities: counting(["gpu"]), slots: 2 });
     // No session could do it before: that this has changed is found out once.
     expect(await claim(rig, "able")).toBeDefined();
@@ -153,7 +153,7 @@ describe("the work for one claim", () => {
     expect(await claim(rig, "able")).toBeDefined();
     const forClaim = count;
     count = 0;
-    await rig.promised(rig.engine.reception.beat("able", undefined));
+    await rig.promised(rig.engine.api.beat("able", undefined));
     return { claim: forClaim, serve: count };
   }
 

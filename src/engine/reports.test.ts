@@ -67,10 +67,10 @@ describe("a report", () => {
     await join(rig, "s1");
     const granted = await claimed(rig, "s1");
     for (const token of ["", "x", `${granted.token}x`, granted.token.toLowerCase()]) {
-      const said = rig.engine.reception.report({ ...proofOf(granted), token }, DONE);
+      const said = rig.engine.api.report({ ...proofOf(granted), token }, DONE);
       expect(await refusal(rig.promised(said))).toBe("TOKEN_WRONG");
     }
-    const foreign = rig.engine.reception.report({ ...proofOf(granted), fence: 2 }, DONE);
+    const foreign = rig.engine.api.report({ ...proofOf(granted), fence: 2 }, DONE);
     expect(await refusal(rig.promised(foreign))).toBe("TOKEN_WRONG");
     expect(statesOf(run)).toEqual({ a: "claimed" });
     expect((await rig.eventsOf(run, "a")).slice(2).map(({ kind }) => kind)).toEqual(
@@ -89,7 +89,7 @@ describe("a report", () => {
       await join(rig, "s1", { ttl: seconds(10) });
       const granted = await claimed(rig, "s1");
       await rig.clock.advance(9_000);
-      const said = refusal(rig.engine.reception.report(proofOf(granted), DONE));
+      const said = refusal(rig.engine.api.report(proofOf(granted), DONE));
       await rig.clock.sleep(millis(1_000 + late));
       expect(await said).toBe(answer);
       const kinds = (await rig.eventsOf(run, "a")).map(({ kind }) => kind);
@@ -142,10 +142,10 @@ describe("a report", () => {
     const granted = await claimed(rig, "s1");
     await report(rig, granted, DONE);
     for (const token of ["", "x", `${granted.token}x`]) {
-      const said = rig.engine.reception.report({ ...proofOf(granted), token }, DONE);
+      const said = rig.engine.api.report({ ...proofOf(granted), token }, DONE);
       expect(await refusal(rig.promised(said))).toBe("TOKEN_WRONG");
     }
-    const unknown = rig.engine.reception.report({ ...proofOf(granted), run: runId("none") }, DONE);
+    const unknown = rig.engine.api.report({ ...proofOf(granted), run: runId("none") }, DONE);
     expect(await refusal(rig.promised(unknown))).toBe("RUN_UNKNOWN");
     expect(loads).toBe(0);
     expect(await refusal(report(rig, granted, BACK))).toBe("LEASE_LOST");

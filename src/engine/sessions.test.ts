@@ -51,7 +51,7 @@ describe("a session", () => {
     await loses(rig, "s1");
     const held = await claimed(rig, "s1");
     await report(rig, held, BEAT);
-    await rig.promised(rig.engine.reception.beat("s1", "prompting"));
+    await rig.promised(rig.engine.api.beat("s1", "prompting"));
     const before = { ...sessionOf(rig, "s1") };
     rig.crash();
     await rig.clock.advance(60_000);
@@ -81,9 +81,9 @@ describe("a session", () => {
     const run = await rig.submit([agentTask("a")]);
     await join(rig, "s1", { ttl: seconds(10) });
     await claimed(rig, "s1");
-    await rig.promised(rig.engine.reception.leave("s1", "enough"));
+    await rig.promised(rig.engine.api.leave("s1", "enough"));
     expect(await refusal(claim(rig, "s1"))).toBe("SESSION_UNKNOWN");
-    expect(await refusal(rig.promised(rig.engine.reception.leave("s1", "again")))).toBe("SESSION_UNKNOWN");
+    expect(await refusal(rig.promised(rig.engine.api.leave("s1", "again")))).toBe("SESSION_UNKNOWN");
     await rig.clock.advance(10_001);
     expect(statesOf(run)).toEqual({ a: "ready" });
   });
@@ -96,7 +96,7 @@ describe("a session that loses leases", () => {
     await join(rig, "s1", { ttl: seconds(10) });
     await loses(rig, "s1");
     expect(sessionOf(rig, "s1")).toMatchObject({ state: "stalled", losses: 1 });
-    await rig.promised(rig.engine.reception.beat("s1", undefined));
+    await rig.promised(rig.engine.api.beat("s1", undefined));
     expect(sessionOf(rig, "s1")).toMatchObject({ state: "idle", losses: 1 });
     await loses(rig, "s1");
     expect(sessionOf(rig, "s1")).toMatchObject({ state: "stalled", losses: 2 });
@@ -114,7 +114,7 @@ describe("a session that loses leases", () => {
     }
     expect(sessionOf(rig, "s1")).toMatchObject({ state: "quarantined", losses: 3 });
     expect(await refusal(claim(rig, "s1"))).toBe("SESSION_QUARANTINED");
-    await rig.promised(rig.engine.reception.beat("s1", "idle"));
+    await rig.promised(rig.engine.api.beat("s1", "idle"));
     expect(sessionOf(rig, "s1")?.state).toBe("quarantined");
     const bell = new Bell();
     expect(await rig.promised(cycleOf(rig, bell).runOnce())).toMatchObject({ woken: [], capacity: 0 });
@@ -305,7 +305,7 @@ describe("a machine that slept", () => {
     const run = await rig.submit([agentTask("a")]);
     await join(rig, "s1", { ttl: minutes(1) });
     const granted = await claimed(rig, "s1");
-    const said = refusal(rig.engine.reception.report(proofOf(granted), DONE));
+    const said = refusal(rig.engine.api.report(proofOf(granted), DONE));
     await rig.clock.sleep(hours(1));
     expect([await said, statesOf(run)]).toEqual(["not refused", { a: "succeeded" }]);
   });

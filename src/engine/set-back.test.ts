@@ -155,10 +155,10 @@ describe("a scheduler whose clock is behind that of the one before", () => {
   test("does not count a hold of before as time that was waited", async () => {
     const rig = await openRig();
     const before = await rig.submit([agentTask("a", { requires: ["gpu"] })]);
-    await rig.promised(rig.engine.reception.hold({ of: "scheduler" }, { by: "mo" }));
+    await rig.promised(rig.engine.api.hold({ of: "scheduler" }, { by: "mo" }));
     const run = await setBack(rig, before);
     await rig.clock.advance(seconds(5));
-    await rig.promised(rig.engine.reception.letGo({ of: "scheduler" }, { by: "mo" }));
+    await rig.promised(rig.engine.api.letGo({ of: "scheduler" }, { by: "mo" }));
     await rig.promised(cycleOf(rig, new Bell()).runOnce());
     expect(find(run, "a").starving).toBeUndefined();
   });

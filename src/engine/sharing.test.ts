@@ -111,7 +111,7 @@ describe("a pool of sessions", () => {
     await claimed(rig, "s1");
     expect(await claim(rig, "s1")).toBeUndefined();
     await report(rig, granted, FAILED);
-    await rig.promised(rig.engine.reception.leave("s1", "enough"));
+    await rig.promised(rig.engine.api.leave("s1", "enough"));
     await rig.clock.advance(100_000);
     expect(rig.engine.pools.nextWake(rig.clock.now())).toBeUndefined();
     expect(rig.clock.waiting.every((at) => at > rig.clock.now())).toBe(true);
@@ -174,7 +174,7 @@ describe("a task that is edited while it waits", () => {
     const run = await rig.submit([agentTask("a"), agentTask("b"), agentTask("c", { needs: ["a"] })]);
     await join(rig, "s1", { slots: 3 });
     const edit = (id: string, changes: object) =>
-      rig.promised(rig.engine.reception.edit(run, find(run, id), changes, { by: "mo", why: "better" }));
+      rig.promised(rig.engine.api.edit(run, find(run, id), changes, { by: "mo", why: "better" }));
     await edit("b", { priority: "critical", title: "First" });
     await edit("c", { run: { prompt: "Otherwise." }, requires: ["gpu"] });
     expect((await claimed(rig, "s1")).task.spec).toMatchObject({ id: "b", title: "First" });
@@ -185,7 +185,7 @@ describe("a task that is edited while it waits", () => {
     expect(find(again, "c").spec).toMatchObject({ run: { prompt: "Otherwise." }, requires: ["gpu"] });
     const granted = await claimed(rig, "s1");
     await report(rig, granted, DONE);
-    expect(await refusal(rig.promised(rig.engine.reception.edit(again, find(again, "a"), {}, { by: "mo" })))).toBe(
+    expect(await refusal(rig.promised(rig.engine.api.edit(again, find(again, "a"), {}, { by: "mo" })))).toBe(
       "CANNOT_EDIT",
     );
     expect(await claim(rig, "s1")).toBeUndefined();

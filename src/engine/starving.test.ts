@@ -217,10 +217,10 @@ describe("no task climbs", () => {
     const asked = { by: "mo" };
     const scope = { of: "task", run: run.no, task: find(run, "a").no } as const;
     await rig.clock.advance(AGE - 1_000);
-    await rig.promised(rig.engine.reception.hold(scope, asked));
+    await rig.promised(rig.engine.api.hold(scope, asked));
     await cycles(rig, cycle, 3);
     expect([countOf(run, "a"), countOf(run, "b")]).toEqual([0, 3]);
-    await rig.promised(rig.engine.reception.letGo(scope, asked));
+    await rig.promised(rig.engine.api.letGo(scope, asked));
     await rig.clock.advance(999);
     await rig.promised(cycle.runOnce());
     expect(countOf(run, "a")).toBe(0);
@@ -233,10 +233,10 @@ describe("no task climbs", () => {
     const { rig, run, cycle } = await alone();
     const asked = { by: "mo" };
     const scope = { of: "run", run: run.no } as const;
-    await rig.promised(rig.engine.reception.hold(scope, asked));
+    await rig.promised(rig.engine.api.hold(scope, asked));
     await rig.clock.advance(AGE);
-    await rig.promised(rig.engine.reception.letGo(scope, asked));
-    await rig.promised(rig.engine.reception.edit(run, find(run, "a"), { priority: "high" }, asked));
+    await rig.promised(rig.engine.api.letGo(scope, asked));
+    await rig.promised(rig.engine.api.edit(run, find(run, "a"), { priority: "high" }, asked));
     await rig.clock.advance(AGE - 1);
     await rig.promised(cycle.runOnce());
     expect(countOf(run)).toBe(0);
@@ -250,13 +250,13 @@ describe("no task climbs", () => {
     const asked = { by: "mo" };
     const scopes = [{ of: "run", run: run.no }, { of: "scheduler" }] as const;
     await rig.clock.advance(60_000);
-    await rig.promised(rig.engine.reception.hold(scopes[0], asked));
+    await rig.promised(rig.engine.api.hold(scopes[0], asked));
     await rig.clock.advance(60_000);
     rig.crash();
     const again = await rig.resume(run.no);
-    await rig.promised(rig.engine.reception.hold(scopes[1], asked));
+    await rig.promised(rig.engine.api.hold(scopes[1], asked));
     await rig.clock.advance(600_000);
-    for (const scope of scopes) await rig.promised(rig.engine.reception.letGo(scope, asked));
+    for (const scope of scopes) await rig.promised(rig.engine.api.letGo(scope, asked));
     const cycle = cycleOf(rig, new Bell());
     await rig.clock.advance(59_999);
     await rig.promised(cycle.runOnce());
@@ -271,7 +271,7 @@ describe("no task climbs", () => {
     await join(rig, "s1", { ttl: minutes(600) });
     await rig.promised(cycle.runOnce());
     await rig.clock.advance(29_000);
-    await rig.promised(rig.engine.reception.hold({ of: "pool", pool: "others" }, { by: "mo" }));
+    await rig.promised(rig.engine.api.hold({ of: "pool", pool: "others" }, { by: "mo" }));
     await rig.clock.advance(AGE - 29_000);
     await rig.promised(cycle.runOnce());
     expect(countOf(run)).toBe(1);
@@ -286,9 +286,9 @@ describe("a side effect", () => {
     bell.spawns = async ({ task }) => {
       // While a worker for the first is being started, a session comes and takes the second.
       if (task.spec.id === "a") {
-        const { reception } = rig.engine;
-        await reception.join(profile("s2"));
-        await reception.claim({ session: "s2", run: runId("run-1"), task: find(run, "b").spec.id, wait: millis(0) });
+        const { api } = rig.engine;
+        await api.join(profile("s2"));
+        await api.claim({ session: "s2", run: runId("run-1"), task: find(run, "b").spec.id, wait: millis(0) });
       }
       return true;
     };
@@ -302,7 +302,7 @@ describe("a side effect", () => {
     await rig.clock.advance(AGE - INTERVAL);
     await cycles(rig, cycle, 3);
     bell.spawns = async () => {
-      await rig.engine.reception.hold({ of: "scheduler" }, { by: "mo" });
+      await rig.engine.api.hold({ of: "scheduler" }, { by: "mo" });
       return true;
     };
     await cycles(rig, cycle, 1);
@@ -340,7 +340,7 @@ describe("what was parked because no session came", () => {
     const { rig, run } = await parked();
     await join(rig, "s1");
     expect(await claim(rig, "s1")).toBeUndefined();
-    await rig.promised(rig.engine.reception.edit(run, find(run, "a"), { requires: [] }, { by: "mo", why: "no need" }));
+    await rig.promised(rig.engine.api.edit(run, find(run, "a"), { requires: [] }, { by: "mo", why: "no need" }));
     expect(run.status.state).toBe("active");
     await report(rig, await claimed(rig, "s1"), DONE);
     expect(run.status).toMatchObject({ state: "finished", outcome: "succeeded" });

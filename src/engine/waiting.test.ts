@@ -95,14 +95,14 @@ describe("a wait", () => {
 test("a pool without sessions and without work is forgotten", async () => {
   const rig = await openRig();
   for (let at = 0; at < 20; at++) {
-    await rig.promised(rig.engine.reception.join(profile(`s${at}`, { pool: `p${at}` })));
+    await rig.promised(rig.engine.api.join(profile(`s${at}`, { pool: `p${at}` })));
     const run = await rig.submit([task("a", { pool: `p${at}` })], { id: `run-${at}` as never });
     const granted = await claim(rig, `s${at}`);
-    if (at < 10) await rig.promised(rig.engine.reception.leave(`s${at}`, "enough"));
+    if (at < 10) await rig.promised(rig.engine.api.leave(`s${at}`, "enough"));
     expect(granted).toBeDefined();
     await rig.ask({ kind: "cancel", run: run.manifest.id });
     await rig.clock.advance(seconds(600));
-    if (at >= 10) await rig.promised(rig.engine.reception.leave(`s${at}`, "enough")).catch(() => {});
+    if (at >= 10) await rig.promised(rig.engine.api.leave(`s${at}`, "enough")).catch(() => {});
   }
   expect([...rig.engine.pools.sessionPools()].map(([pool]) => pool)).toEqual([]);
 });

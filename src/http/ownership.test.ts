@@ -131,9 +131,7 @@ describe("what is another token's", () => {
   const told = async ({ context }: House): Promise<object> => ({
     events: await context.rig.store.events({}),
     sessions: structuredClone(await context.rig.store.sessions()),
-    seen: [...context.rig.engine.world.sessions.values()].map((session) =>
-      context.rig.engine.reception.seenAt(session),
-    ),
+    seen: [...context.rig.engine.world.sessions.values()].map((session) => context.rig.engine.api.seenAt(session)),
   });
 
   test("is neither given nor touched, on any route", async () => {
@@ -210,8 +208,8 @@ describe("what is another token's", () => {
     await using made = await scene();
     const { context, eve, ada, grant } = made;
     await context.rig.resume(1 as never);
-    const { reception } = context.rig.engine;
-    const as = ({ id }: Token) => reception.as({ by: "x", authority: { isAdmin: false, token: id } });
+    const { api } = context.rig.engine;
+    const as = ({ id }: Token) => api.as({ by: "x", authority: { isAdmin: false, token: id } });
     const lease = { ...leaseOf(grant), run: grant.run as never, task: grant.task as never };
     expect(() => as(eve).attend("s")).toThrow(expect.objectContaining({ code: "FORBIDDEN" }));
     await expect(as(eve).report(lease, { kind: "heartbeat" })).rejects.toMatchObject({ code: "TOKEN_WRONG" });

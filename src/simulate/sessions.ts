@@ -22,20 +22,20 @@ interface Surroundings {
 /** Kept once all have joined. They work until the engine closes. */
 export async function bringSessions(pools: Readonly<Record<string, number>>, around: Surroundings): Promise<void> {
   for (const [id, pool] of sessionsOf(pools)) {
-    await around.engine.reception.join({ id, agent: pool, pool, capabilities: [], slots: 1, ttl: around.staysFor });
+    await around.engine.api.join({ id, agent: pool, pool, capabilities: [], slots: 1, ttl: around.staysFor });
     void work(id, around);
   }
 }
 
 async function work(session: WorkerId, { engine, clock, lasts, staysFor }: Surroundings): Promise<void> {
   for (;;) {
-    const granted = await engine.reception.claim({ session, wait: staysFor });
+    const granted = await engine.api.claim({ session, wait: staysFor });
     if (granted === undefined) return;
     const { run, task, fence, token } = granted;
     const durationMs = lasts(task.spec.id);
     const claimed = { run: run.manifest.id, task: task.spec.id, fence, token };
     await new Promise<void>((done) => void clock.at(later(clock.now(), durationMs), done));
-    await engine.reception.report(claimed, {
+    await engine.api.report(claimed, {
       kind: "complete",
       outcome: { kind: "success", durationMs: millis(durationMs) },
     });

@@ -102,10 +102,10 @@ describe("ledger and tables", () => {
 
   test("disagree about who is there, in every field", async () => {
     const rig = await twoRuns();
-    await rig.promised(rig.engine.reception.join(profile("s1")));
-    await rig.promised(rig.engine.reception.join(profile("s2")));
-    await rig.promised(rig.engine.reception.beat("s1", "busy"));
-    await rig.promised(rig.engine.reception.leave("s2", "enough"));
+    await rig.promised(rig.engine.api.join(profile("s1")));
+    await rig.promised(rig.engine.api.join(profile("s2")));
+    await rig.promised(rig.engine.api.beat("s1", "busy"));
+    await rig.promised(rig.engine.api.leave("s2", "enough"));
     expect(await replayAll(rig.store)).toEqual([]);
     const [kept] = (await rig.store.sessions()) as [Session];
     const asIf = (sessions: readonly Session[]): Store => ({ ...rig.store, sessions: async () => sessions });
@@ -121,9 +121,9 @@ describe("ledger and tables", () => {
   test("disagree about what is on hold", async () => {
     const rig = await twoRuns();
     const asked = { by: "mo" };
-    await rig.promised(rig.engine.reception.hold({ of: "run", run: runNo(1) }, asked));
-    await rig.promised(rig.engine.reception.hold({ of: "scheduler" }, asked));
-    await rig.promised(rig.engine.reception.letGo({ of: "scheduler" }, asked));
+    await rig.promised(rig.engine.api.hold({ of: "run", run: runNo(1) }, asked));
+    await rig.promised(rig.engine.api.hold({ of: "scheduler" }, asked));
+    await rig.promised(rig.engine.api.letGo({ of: "scheduler" }, asked));
     expect(await replayAll(rig.store)).toEqual([]);
     const asIf = (pauses: readonly Pause[]): Store => ({ ...rig.store, pauses: async () => pauses });
     expect(await replayAll(asIf([]))).toEqual(["pause run/1: the table does not have it."]);
@@ -137,7 +137,7 @@ describe("ledger and tables", () => {
     const rig = await openRig();
     const run = await rig.submit([task("a"), task("b", { needs: ["a"] })]);
     const edited = { title: "New" };
-    await rig.promised(rig.engine.reception.edit(run, run.tasks[1] as Task, edited, { by: "mo" }));
+    await rig.promised(rig.engine.api.edit(run, run.tasks[1] as Task, edited, { by: "mo" }));
     expect(await replayAll(rig.store)).toEqual([]);
     const load: Store["load"] = async (no) => {
       const stored = await rig.store.load(no);

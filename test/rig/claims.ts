@@ -108,7 +108,7 @@ const chosen = <T>(from: readonly T[], which: number): T | undefined => from[whi
 
 async function happen(played: Played, { kind, pick, other }: Step): Promise<void> {
   const { rig, run, cycle } = played;
-  const { reception } = rig.engine;
+  const { api } = rig.engine;
   const session = chosen(IDS, pick) as string;
   const asked = { by: "mo" };
   const tried = (promise: Promise<unknown>): Promise<string> => refusal(rig.promised(promise));
@@ -118,18 +118,18 @@ async function happen(played: Played, { kind, pick, other }: Step): Promise<void
     case "join": {
       const pool = chosen(POOLS, pick) as string;
       const capabilities = other % 2 === 0 ? [] : ["gpu"];
-      await tried(reception.join(profile(session, { pool, capabilities, slots: 1 + (other % 2), ttl: seconds(30) })));
+      await tried(api.join(profile(session, { pool, capabilities, slots: 1 + (other % 2), ttl: seconds(30) })));
       return;
     }
     case "claim":
-      return gave(played, reception.claim({ session, wait: millis(0) }));
+      return gave(played, api.claim({ session, wait: millis(0) }));
     case "wait":
-      return gave(played, reception.claim({ session, wait: seconds(20) }), false);
+      return gave(played, api.claim({ session, wait: seconds(20) }), false);
     case "assignment":
-      return gave(played, reception.assignment({ session, wait: millis(0) }));
+      return gave(played, api.assignment({ session, wait: millis(0) }));
     case "exact":
       if (anyTask === undefined) return;
-      return gave(played, reception.claim({ session, run: run.manifest.id, task: anyTask.spec.id, wait: millis(0) }));
+      return gave(played, api.claim({ session, run: run.manifest.id, task: anyTask.spec.id, wait: millis(0) }));
     case "key":
       return gaveByKey(played, session, `k${other % 3}`);
     case "report":
@@ -138,15 +138,15 @@ async function happen(played: Played, { kind, pick, other }: Step): Promise<void
       if (granted === undefined) return;
       const word = chosen([BEAT, BEAT, DONE, FAILED, BACK, { kind: "progress", note: "on it" } as const], pick) ?? BEAT;
       const proof = kind === "forge" ? { ...proofOf(granted), token: `${granted.token.slice(1)}x` } : proofOf(granted);
-      const said = await tried(reception.report(proof, word));
+      const said = await tried(api.report(proof, word));
       if (kind === "forge" && said !== "TOKEN_WRONG") played.broken.push(`a forged token was answered with ${said}`);
       return;
     }
     case "beat":
-      await tried(reception.beat(session, chosen(["idle", "prompting", "busy", undefined] as const, other)));
+      await tried(api.beat(session, chosen(["idle", "prompting", "busy", undefined] as const, other)));
       return;
     case "leave":
-      await tried(reception.leave(session, "enough"));
+      await tried(api.leave(session, "enough"));
       return;
     case "time":
       return rig.clock.advance(chosen([1, 1_000, 9_000, 31_000, 130_000], other) as number);
@@ -154,14 +154,14 @@ async function happen(played: Played, { kind, pick, other }: Step): Promise<void
       await rig.promised(cycle.runOnce());
       return;
     case "pause":
-      await rig.promised(reception.hold(scopeOf(run, pick, other), asked));
+      await rig.promised(api.hold(scopeOf(run, pick, other), asked));
       return;
     case "resume":
-      for (const { scope } of [...rig.engine.world.pauses.values()]) await rig.promised(reception.letGo(scope, asked));
+      for (const { scope } of [...rig.engine.world.pauses.values()]) await rig.promised(api.letGo(scope, asked));
       return;
     case "edit":
       if (anyTask === undefined) return;
-      await tried(reception.edit(run, anyTask, { priority: "high", title: `edited ${pick}` }, asked));
+      await tried(api.edit(run, anyTask, { priority: "high", title: `edited ${pick}` }, asked));
       return;
     case "cancel":
     case "requeue":
@@ -202,8 +202,8 @@ async function gave(played: Played, claim: Promise<Granted | undefined>, waits =
 async function gaveByKey(played: Played, session: string, key: string): Promise<void> {
   const name = `${session} ${key}`;
   const known = played.keys.get(name);
-  const { reception } = played.rig.engine;
-  const granted = await played.rig.promised(reception.claim({ session, key, wait: millis(0) }).catch(() => undefined));
+  const { api } = played.rig.engine;
+  const granted = await played.rig.promised(api.claim({ session, key, wait: millis(0) }).catch(() => undefined));
   if (granted === undefined) return;
   if (known === undefined) played.grants.push(granted);
   played.keys.set(name, known ?? granted);
@@ -224,10 +224,9 @@ async function crash(played: Played, pick: number): Promise<void> {
 /** Lets everything go well from here on: nothing is on hold, those come who can do everything, and all succeeds. */
 export async function bringToAnEnd(played: Played): Promise<void> {
   const { rig, run } = played;
-  const { reception } = rig.engine;
+  const { api } = rig.engine;
   for (let rounds = 0; rounds < 12 * run.tasks.length && run.status.state !== "finished"; rounds++) {
-    for (const { scope } of [...rig.engine.world.pauses.values()])
-      await rig.promised(reception.letGo(scope, { by: "mo" }));
+    for (const { scope } of [...rig.engine.world.pauses.values()]) await rig.promised(api.letGo(scope, { by: "mo" }));
     for (const process of rig.machine.processes) {
       if (!process.alive) continue;
       if (process.stops.length > 0) process.obeys();
@@ -235,7 +234,7 @@ export async function bringToAnEnd(played: Played): Promise<void> {
     }
     await rig.clock.settle();
     for (const pool of POOLS) {
-      await rig.promised(reception.join(profile(`able-${pool}`, { pool, capabilities: ["gpu"], ttl: seconds(30) })));
+      await rig.promised(api.join(profile(`able-${pool}`, { pool, capabilities: ["gpu"], ttl: seconds(30) })));
       await worksOnce(rig, pool);
     }
     if (run.status.state === "stalled") await rig.ask({ kind: "requeue", run: run.manifest.id });
@@ -245,9 +244,9 @@ export async function bringToAnEnd(played: Played): Promise<void> {
 }
 
 async function worksOnce(rig: Rig, pool: string): Promise<void> {
-  const { reception } = rig.engine;
+  const { api } = rig.engine;
   const session = `able-${pool}`;
   const wanted = { session, wait: millis(0) };
-  const granted = await rig.promised(pool === "push" ? reception.assignment(wanted) : reception.claim(wanted));
-  if (granted !== undefined) await rig.promised(reception.report(proofOf(granted), DONE));
+  const granted = await rig.promised(pool === "push" ? api.assignment(wanted) : api.claim(wanted));
+  if (granted !== undefined) await rig.promised(api.report(proofOf(granted), DONE));
 }

@@ -30,12 +30,12 @@ export const profile = (id: string, rest: Partial<SessionProfile> = {}): Session
 });
 
 export const join = (rig: Rig, id: string, rest: Partial<SessionProfile> = {}): Promise<Session> =>
-  rig.promised(rig.engine.reception.join(profile(id, rest)));
+  rig.promised(rig.engine.api.join(profile(id, rest)));
 
 type Asking = Partial<Omit<Wanted, "session">>;
 
 export const claim = (rig: Rig, session: string, rest: Asking = {}): Promise<Granted | undefined> =>
-  rig.promised(rig.engine.reception.claim({ session, wait: millis(0), ...rest }));
+  rig.promised(rig.engine.api.claim({ session, wait: millis(0), ...rest }));
 
 /** What the session is given, by its task; it must be something. */
 export async function claimed(rig: Rig, session: string, rest: Asking = {}): Promise<Granted> {
@@ -50,7 +50,7 @@ export async function waiting(
   session: string,
   rest: Asking = {},
 ): Promise<{ readonly told: Promise<Granted | undefined>; granted: Granted | undefined; done: boolean }> {
-  const told = rig.engine.reception.claim({ session, wait: millis(60_000), ...rest });
+  const told = rig.engine.api.claim({ session, wait: millis(60_000), ...rest });
   const call = { told, granted: undefined as Granted | undefined, done: false };
   told.then(
     (granted) => Object.assign(call, { granted, done: true }),
@@ -68,7 +68,7 @@ export const proofOf = ({ run, task: { spec }, fence, token }: Granted) => ({
 });
 
 export const report = (rig: Rig, granted: Granted, leaseReport: LeaseReport): Promise<LeaseReportResult> =>
-  rig.promised(rig.engine.reception.report(proofOf(granted), leaseReport));
+  rig.promised(rig.engine.api.report(proofOf(granted), leaseReport));
 
 export const BEAT: LeaseReport = { kind: "heartbeat" };
 export const DONE: LeaseReport = { kind: "complete", outcome: success };

@@ -25,23 +25,23 @@ type Control = Pick<
 
 export function controlOf(parts: Parts): Control {
   const { scheduler } = parts;
-  const { reception, world } = scheduler.engine;
+  const { api, world } = scheduler.engine;
   const submits = new Map<string, Promise<Submitted>>();
   return {
     submit: (request, caller) => onceByKey(submits, request.key, () => submit(parts, request, caller)),
     pause: async (request, caller) => {
       const scope = await scopeToHold(parts, request);
-      await reception.hold(scope, askedBy(caller, request.why));
+      await api.hold(scope, askedBy(caller, request.why));
       return pauseReply(parts, scopeKey(scope));
     },
     resume: async (request, caller) => {
       const scope = await scopeNamed(parts, request);
-      return { resumed: await reception.letGo(scope, askedBy(caller, request.why)) };
+      return { resumed: await api.letGo(scope, askedBy(caller, request.why)) };
     },
     drain: async (request, caller) => {
       const scope = await scopeToHold(parts, request);
       const asked = askedBy(caller, request.why);
-      const remaining = await reception.drain(scope, asked, millis(request.waitMs), caller.signal);
+      const remaining = await api.drain(scope, asked, millis(request.waitMs), caller.signal);
       const out = remaining.map(({ run, task, worker }) => ({ run: run.manifest.id, task: task.spec.id, worker }));
       return { drained: out.length === 0, remaining: out };
     },
@@ -52,7 +52,7 @@ export function controlOf(parts: Parts): Control {
     edit: async (request, caller) => {
       const { run, task } = await taskNamed(parts, request.run, request.task);
       const changes = readEdit(request.changes, task.spec);
-      await reception.edit(run, task, changes, askedBy(caller, request.why));
+      await api.edit(run, task, changes, askedBy(caller, request.why));
       return { run: run.manifest.id, task: task.spec.id, answer: "done" };
     },
   };
@@ -90,7 +90,7 @@ async function submit(
   const { engine, store } = scheduler;
   if (!isAbsolute(directory)) throw new UserError("REQUEST_INVALID", `directory: "${directory}" is not absolute`);
   const kept = key === undefined ? undefined : `submit/${key}`;
-  const recalled = kept === undefined ? undefined : await engine.reception.recall(kept);
+  const recalled = kept === undefined ? undefined : await engine.api.recall(kept);
   if (recalled !== undefined) {
     const [row] = await store.runs({ no: recalled.run });
     if (row !== undefined) return { run: row.manifest.id, tasks: row.tasks, repeated: true };

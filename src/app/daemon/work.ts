@@ -4,7 +4,7 @@ import type { Failure } from "../../domain/outcome.ts";
 import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/session.ts";
 import { isHeld } from "../../domain/task.ts";
 import { type Millis, millis } from "../../domain/time.ts";
-import type { Reception } from "../../engine/engine-api.ts";
+import type { EngineApi } from "../../engine/engine-api.ts";
 import type { Granted } from "../../engine/sessions/claim-service.ts";
 import type { LeaseReport, LeaseReportResult } from "../../engine/sessions/session-reports.ts";
 import type { Grant, SessionReply, Wake } from "../../wire/answers.ts";
@@ -47,17 +47,17 @@ export function workOf(parts: WorkParts): Work {
   const { scheduler, wakes } = parts;
   const { engine, secrets, clock } = scheduler;
   /** The engine for this caller: everything about sessions, claims and leases goes through it. */
-  const receptionOf = (caller: Caller): Reception => engine.reception.as(visitorOf(caller));
+  const apiOf = (caller: Caller): EngineApi => engine.api.as(visitorOf(caller));
   const handed = async (granted: Granted | undefined): Promise<Grant | undefined> =>
     granted && { ...grantReply(granted), ...(await handoverOf(parts, granted)) };
   const show = (session: Session): SessionReply => sessionReply(parts, session);
   const report = async (request: LeaseRequest, leaseReport: LeaseReport, caller: Caller): Promise<LeaseReportResult> =>
-    await receptionOf(caller).report(claimedOf(request), leaseReport);
+    await apiOf(caller).report(claimedOf(request), leaseReport);
   return {
     join: async (request, caller) =>
-      show(await receptionOf(caller).join(profileOf(request, parts, freshSuffix(request.agent)))),
-    beat: async (session, { state }, caller) => show(await receptionOf(caller).beat(session, state)),
-    leave: async (session, caller) => receptionOf(caller).leave(session, `it left, asked by ${caller.by}`),
+      show(await apiOf(caller).join(profileOf(request, parts, freshSuffix(request.agent)))),
+    beat: async (session, { state }, caller) => show(await apiOf(caller).beat(session, state)),
+    leave: async (session, caller) => apiOf(caller).leave(session, `it left, asked by ${caller.by}`),
     sessions: async () => {
       const { claiming } = engine;
       return Array.from(engine.world.sessions.values(), (each) => ({
@@ -67,7 +67,7 @@ export function workOf(parts: WorkParts): Work {
     },
     wake: async (session, waitMs, caller) => {
       const { signal } = caller;
-      const leave = receptionOf(caller).attend(session);
+      const leave = apiOf(caller).attend(session);
       try {
         // A session that begins to listen may have missed a wake.
         const offered = (): Wake | undefined => openOffer(session);
@@ -80,7 +80,7 @@ export function workOf(parts: WorkParts): Work {
     },
     assignment: async (session, waitMs, caller) => {
       const { signal } = caller;
-      const granted = await receptionOf(caller).assignment({ session, wait: millis(waitMs), signal });
+      const granted = await apiOf(caller).assignment({ session, wait: millis(waitMs), signal });
       return handed(granted);
     },
     claim: async (request, caller) => {
@@ -88,7 +88,7 @@ export function workOf(parts: WorkParts): Work {
       const { signal } = caller;
       const run = request.run === undefined ? undefined : (await findRun(scheduler, request.run)).manifest.id;
       const of = run ?? (request.task === undefined ? undefined : (await findRun(scheduler)).manifest.id);
-      const granted = await receptionOf(caller).claim({
+      const granted = await apiOf(caller).claim({
         session,
         wait: millis(waitMs),
         signal,
@@ -186,7 +186,7 @@ function sessionReply({ scheduler }: Parts, session: Session): SessionReply {
     slots,
     ttl_ms: ttl,
     state: held.length >= slots && session.state === "idle" ? "busy" : session.state,
-    seen_at: isoOf(engine.reception.seenAt(session)),
+    seen_at: isoOf(engine.api.seenAt(session)),
     holds: held.flatMap(({ run, task }) => {
       if (!isHeld(task.status)) return [];
       const { lease, stopping } = task.status;

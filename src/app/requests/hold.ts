@@ -20,7 +20,7 @@ type Where = Parameters<typeof stateHere>[0];
 export async function holdHere(request: PauseRequest, asked: Asked, where: Where): Promise<PauseReply> {
   await using scheduler = await ownForAMoment(where, "rota pause");
   const { scope, names } = await scopeOf(scheduler, request, findScopeToHold);
-  await scheduler.engine.reception.hold(scope, asked);
+  await scheduler.engine.api.hold(scope, asked);
   const pause = scheduler.engine.world.pauses.get(scopeKey(scope));
   invariant(pause !== undefined, "what was put on hold is on hold");
   return { ...names, ...pause.asked, at: new Date(pause.at).toISOString() };
@@ -29,7 +29,7 @@ export async function holdHere(request: PauseRequest, asked: Asked, where: Where
 export async function letGoHere(request: PauseRequest, asked: Asked, where: Where): Promise<boolean> {
   await using scheduler = await ownForAMoment(where, "rota resume");
   const { scope } = await scopeOf(scheduler, request);
-  return await scheduler.engine.reception.letGo(scope, asked);
+  return await scheduler.engine.api.letGo(scope, asked);
 }
 
 /** Takes up no run, so nothing is started, and the attempts of a dead scheduler are left to the next one. */

@@ -30,7 +30,7 @@ test("where callers always wait, the store is tended all the same", async () => 
   // The next call comes before the listeners have heard of the last commit.
   rig.engine.listen(() => {
     for (const process of rig.machine.processes) if (process.alive) process.succeeds();
-    void rig.engine.reception.join(profile("s1"));
+    void rig.engine.api.join(profile("s1"));
   });
   rig.machine.at("t0").succeeds();
   await rig.clock.settle();

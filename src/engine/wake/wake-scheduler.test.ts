@@ -146,8 +146,8 @@ describe("a cycle", () => {
     const cycle = rig.engine.cycle({ waker: bell, spawn: bell.spawn, reaches: ({ profile }) => profile.id !== "far" });
     for (const id of ["busy", "prompting", "far", "holds"]) await join(rig, id);
     await join(rig, "waits", { capabilities: ["x"], workspace: "/w" });
-    await rig.promised(rig.engine.reception.beat("busy", "busy"));
-    await rig.promised(rig.engine.reception.beat("prompting", "prompting"));
+    await rig.promised(rig.engine.api.beat("busy", "busy"));
+    await rig.promised(rig.engine.api.beat("prompting", "prompting"));
     await rig.submit(["a", "b"].map((id) => agentTask(id)));
     await claimed(rig, "holds");
     await waiting(rig, "waits");
@@ -212,7 +212,7 @@ describe("an offer", () => {
     await join(rig, "s1");
     await join(rig, "s2");
     await once();
-    await rig.promised(rig.engine.reception.leave("s1", "enough"));
+    await rig.promised(rig.engine.api.leave("s1", "enough"));
     expect(find(run, "a")).not.toHaveProperty("offer");
     expect(find(run, "a")).not.toHaveProperty("ignored");
     await once();
@@ -353,7 +353,7 @@ describe("between the choice and the wake", () => {
     await join(rig, "s1");
     const once = cycle.runOnce();
     await promisesDrained();
-    const mine = rig.engine.reception.claim({ session: "s1", wait: millis(0) });
+    const mine = rig.engine.api.claim({ session: "s1", wait: millis(0) });
     expect(await rig.promised(once)).toMatchObject({ woken: [], wakeFailures: 0 });
     expect((await mine)?.task).toBe(find(run, "a"));
     expect(bell.calls).toEqual([]);
@@ -369,7 +369,7 @@ describe("a scheduler that is paused", () => {
     await claimed(rig, "s1");
     await once();
     bell.heard();
-    await rig.promised(rig.engine.reception.hold({ of: "scheduler" }, { by: "mo" }));
+    await rig.promised(rig.engine.api.hold({ of: "scheduler" }, { by: "mo" }));
     expect(await once()).toMatchObject({ paused: true, woken: [], noMatch: [], capacity: 0, pending: 2 });
     expect(find(run, "b")).not.toHaveProperty("offer");
     expect(find(run, "b")).not.toHaveProperty("ignored");

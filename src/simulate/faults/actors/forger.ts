@@ -20,7 +20,7 @@ export function forge(arena: Arena, chance: Chance): void {
       life: LIFE,
       what: "forge",
       handle: async (at) => {
-        await at.engine.reception.report(forged, { kind: "complete", outcome });
+        await at.engine.api.report(forged, { kind: "complete", outcome });
         arena.monitor.violate(`a forged report on ${forged.run}/${forged.task}/${forged.fence} was accepted`);
       },
       answerTimeout: seconds(10),

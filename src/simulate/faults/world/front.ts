@@ -27,36 +27,35 @@ export class Front {
   }
 
   async submit(at: SimulatedScheduler, key: string, manifest: RunManifest, specs: readonly TaskSpec[]): Promise<void> {
-    const { reception } = at.engine;
+    const { api } = at.engine;
     const kept = `submit/${key}`;
     const known = at.submits.get(kept);
-    if (known === undefined && (await reception.recall(kept)) !== undefined)
-      return this.#monitor.submitted(manifest.id);
+    if (known === undefined && (await api.recall(kept)) !== undefined) return this.#monitor.submitted(manifest.id);
     const submitted = at.submits.get(kept) ?? this.#submit(at, kept, manifest, specs);
     await submitted;
     this.#monitor.submitted(manifest.id);
   }
 
   async join(at: SimulatedScheduler, profile: SessionProfile): Promise<void> {
-    await at.engine.reception.join(profile);
+    await at.engine.api.join(profile);
     this.#monitor.joined(profile, at.epoch);
   }
 
   async beat(at: SimulatedScheduler, session: string): Promise<void> {
-    await at.engine.reception.beat(session, undefined);
+    await at.engine.api.beat(session, undefined);
   }
 
   async leave(at: SimulatedScheduler, session: string): Promise<void> {
-    await at.engine.reception.leave(session, "it left");
+    await at.engine.api.leave(session, "it left");
   }
 
   async claim(at: SimulatedScheduler, { session, key, wait }: Asking): Promise<Grant | undefined> {
-    const granted = await at.engine.reception.claim({ session, wait, ...(key !== undefined && { key }) });
+    const granted = await at.engine.api.claim({ session, wait, ...(key !== undefined && { key }) });
     return granted && this.#given(granted, session, key);
   }
 
   async assignment(at: SimulatedScheduler, session: string, wait: Millis): Promise<Grant | undefined> {
-    const granted = await at.engine.reception.assignment({ session, wait });
+    const granted = await at.engine.api.assignment({ session, wait });
     return granted && this.#given(granted, session, undefined);
   }
 
@@ -66,7 +65,7 @@ export class Front {
     report: LeaseReport,
   ): Promise<{ readonly stops: boolean }> {
     const wasStopping = this.#monitor.isStopping(grant);
-    const result: LeaseReportResult = await at.engine.reception.report(grant, report).catch((error: unknown) => {
+    const result: LeaseReportResult = await at.engine.api.report(grant, report).catch((error: unknown) => {
       this.#monitor.refused(grant, at, error);
       throw error;
     });
@@ -75,24 +74,24 @@ export class Front {
   }
 
   async hold(at: SimulatedScheduler, scope: PauseScope, by: string): Promise<void> {
-    await at.engine.reception.hold(scope, { by });
+    await at.engine.api.hold(scope, { by });
     this.#monitor.done(by);
   }
 
   async drain(at: SimulatedScheduler, scope: PauseScope, by: string, wait: Millis): Promise<void> {
-    await at.engine.reception.drain(scope, { by }, wait);
+    await at.engine.api.drain(scope, { by }, wait);
     this.#monitor.done(by);
   }
 
   async letGo(at: SimulatedScheduler, scope: PauseScope, by: string): Promise<void> {
-    if (await at.engine.reception.letGo(scope, { by })) this.#monitor.done(by);
+    if (await at.engine.api.letGo(scope, { by })) this.#monitor.done(by);
   }
 
   async edit(at: SimulatedScheduler, run: RunId, task: TaskId, changes: Partial<TaskSpec>, by: string): Promise<void> {
     const found = at.engine.world.findRun(run);
     const no = found?.graph.find(task);
     if (found === undefined || no === undefined) return;
-    await at.engine.reception.edit(found, found.tasks[no] as (typeof found.tasks)[number], changes, { by });
+    await at.engine.api.edit(found, found.tasks[no] as (typeof found.tasks)[number], changes, { by });
     this.#monitor.done(by);
   }
 
