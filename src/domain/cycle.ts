@@ -36,7 +36,7 @@ export interface CycleReport {
 }
 
 /** What all cycles so far add up to. */
-export interface CycleTally {
+export interface WakeTally {
   readonly cycles: number;
   readonly rebuilds: number;
   readonly recovered: number;

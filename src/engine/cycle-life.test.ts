@@ -3,9 +3,9 @@ import { find, openRig } from "../../test/rig/rig.ts";
 import { agentTask, Bell, cycleOf, join, refusal, waiting } from "../../test/rig/sessions.ts";
 import { workerId } from "../domain/ids.ts";
 import { millis, minutes, seconds } from "../domain/time.ts";
-import type { CycleOptions } from "./wake/wake-scheduler.ts";
+import type { WakeOptions } from "./wake/wake-scheduler.ts";
 
-async function house(options: CycleOptions = {}) {
+async function house(options: WakeOptions = {}) {
   const rig = await openRig();
   const bell = new Bell();
   const cycle = cycleOf(rig, bell, options);

@@ -15,8 +15,8 @@ import type { World } from "../domain/world.ts";
 import { EngineApi } from "./engine-api.ts";
 import type { EngineDeps } from "./options.ts";
 import { assemble, type Parts } from "./parts.ts";
-import { Cycle, type CycleDeps } from "./wake/wake-scheduler.ts";
-import { type CycleView, cycleTurn } from "./wake/wake-turn.ts";
+import { WakeScheduler, type WakeSchedulerDeps } from "./wake/wake-scheduler.ts";
+import { cycleTurn, type WakeView } from "./wake/wake-turn.ts";
 import { refuseOverload } from "./work/admission.ts";
 
 export class Engine {
@@ -67,9 +67,9 @@ export class Engine {
   }
 
   /** The scheduler of pools whose sessions claim by themselves. */
-  cycle(parts: Omit<CycleDeps, "clock" | "durably"> & Pick<CycleView, "reaches">): Cycle {
+  cycle(parts: Omit<WakeSchedulerDeps, "clock" | "durably"> & Pick<WakeView, "reaches">): WakeScheduler {
     const { world, pools, registry, claimService, deadlineWatcher, modeOf, turns } = this.#parts;
-    const view: CycleView = {
+    const view: WakeView = {
       world,
       pools,
       registry,
@@ -78,8 +78,8 @@ export class Engine {
       sweep: (turn, limit, why) => deadlineWatcher.sweep(turn, limit, why),
       reaches: parts.reaches,
     };
-    const durably: CycleDeps["durably"] = (change) => turns.durably((turn) => change(cycleTurn(turn, view)));
-    return new Cycle({ ...parts, clock: this.#deps.clock, durably });
+    const durably: WakeSchedulerDeps["durably"] = (change) => turns.durably((turn) => change(cycleTurn(turn, view)));
+    return new WakeScheduler({ ...parts, clock: this.#deps.clock, durably });
   }
 
   /** How many attempts are alive. */

@@ -16,13 +16,13 @@ import { runId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import { millis, minutes, seconds } from "../domain/time.ts";
-import type { Cycle, CycleOptions } from "./wake/wake-scheduler.ts";
+import type { WakeOptions, WakeScheduler } from "./wake/wake-scheduler.ts";
 
 const AGE = 120_000;
 const INTERVAL = 15_000;
 
 /** A run for which no session comes, and a cycle that looks every 15 seconds when the test says so. */
-async function alone(specs: readonly TaskSpec[] = [agentTask("a")], options: CycleOptions = {}) {
+async function alone(specs: readonly TaskSpec[] = [agentTask("a")], options: WakeOptions = {}) {
   const rig = await openRig();
   const bell = new Bell();
   const run = await rig.submit(specs);
@@ -31,7 +31,7 @@ async function alone(specs: readonly TaskSpec[] = [agentTask("a")], options: Cyc
 }
 
 /** This many cycles, each an interval after the one before. */
-async function cycles(rig: Rig, cycle: Cycle, times: number): Promise<void> {
+async function cycles(rig: Rig, cycle: WakeScheduler, times: number): Promise<void> {
   for (let time = 0; time < times; time++) {
     await rig.clock.advance(INTERVAL);
     await rig.promised(cycle.runOnce());

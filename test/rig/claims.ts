@@ -5,7 +5,7 @@ import type { Run } from "../../src/domain/run.ts";
 import { PRIORITIES, type TaskSpec } from "../../src/domain/spec.ts";
 import { millis, seconds } from "../../src/domain/time.ts";
 import type { Granted } from "../../src/engine/sessions/claim-service.ts";
-import type { Cycle } from "../../src/engine/wake/wake-scheduler.ts";
+import type { WakeScheduler } from "../../src/engine/wake/wake-scheduler.ts";
 import type { Store } from "../../src/store/store.ts";
 import { task } from "./builders.ts";
 import { openRig, type Rig } from "./rig.ts";
@@ -65,7 +65,7 @@ function toSpec({ pool, needs, attempts, hard, ...rest }: LooseTask, at: number)
 export class Played {
   readonly rig: Rig;
   run!: Run;
-  cycle!: Cycle;
+  cycle!: WakeScheduler;
   readonly bell = new Bell();
   /** Everything that was ever given out to sessions. */
   readonly grants: Granted[] = [];

@@ -9,7 +9,7 @@ import type { Wanted } from "../../src/engine/engine-api.ts";
 import type { Granted } from "../../src/engine/sessions/claim-service.ts";
 import type { LeaseReport, LeaseReportResult } from "../../src/engine/sessions/session-reports.ts";
 import type { Pending, Waker, WakeTarget } from "../../src/engine/wake/wake-port.ts";
-import type { Cycle, CycleOptions } from "../../src/engine/wake/wake-scheduler.ts";
+import type { WakeOptions, WakeScheduler } from "../../src/engine/wake/wake-scheduler.ts";
 import { success, task } from "./builders.ts";
 import type { Rig } from "./rig.ts";
 
@@ -111,7 +111,7 @@ export class Bell implements Waker {
   }
 }
 
-export const cycleOf = (rig: Rig, bell: Bell, options: CycleOptions = {}): Cycle =>
+export const cycleOf = (rig: Rig, bell: Bell, options: WakeOptions = {}): WakeScheduler =>
   rig.engine.cycle({ waker: bell, spawn: bell.spawn, reaches: () => true, options });
 
 /** How often something was written down about the task. */

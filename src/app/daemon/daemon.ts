@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 
 import { hours, later, millis } from "../../domain/time.ts";
 import { type CycleResult as EngineCycleResult, isCause, type Pending } from "../../engine/wake/wake-port.ts";
-import type { Cycle } from "../../engine/wake/wake-scheduler.ts";
+import type { WakeScheduler } from "../../engine/wake/wake-scheduler.ts";
 import { KEYS_KEPT } from "../../store/store.ts";
 import type { CycleResult } from "../../wire/answers.ts";
 import { socketPath } from "../../wire/place.ts";
@@ -23,7 +23,7 @@ import { workOf } from "./work.ts";
 export interface Daemon extends AsyncDisposable {
   readonly service: Service;
   readonly scheduler: Scheduler;
-  readonly cycle: Cycle;
+  readonly cycle: WakeScheduler;
   /** Answers no more calls; the scheduler goes on. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** The parts of the wake scheduler that a program may replace by its own, and how the cycle sees them. */
 import { poolOf } from "../../domain/spec.ts";
 import type { Escalation, Pending, WakeTarget as Target } from "../../engine/wake/wake-port.ts";
-import type { CycleDeps } from "../../engine/wake/wake-scheduler.ts";
+import type { WakeSchedulerDeps } from "../../engine/wake/wake-scheduler.ts";
 import { isoOf } from "./reply.ts";
 
 /** A task that waits for a session. */
@@ -82,7 +82,7 @@ async function errorOf(act: () => void | Promise<void>): Promise<Error | undefin
   }
 }
 
-type Plugged = Pick<CycleDeps, "isPaused" | "escalate"> & Partial<Pick<CycleDeps, "spawn">>;
+type Plugged = Pick<WakeSchedulerDeps, "isPaused" | "escalate"> & Partial<Pick<WakeSchedulerDeps, "spawn">>;
 
 export function pluggedInto({ pauses, escalation }: WakeParts): Plugged {
   const { spawn, starved, parked } = escalation ?? {};

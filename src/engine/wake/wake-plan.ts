@@ -1,6 +1,6 @@
 /** The decisions of a turn of the cycle, to be carried out once they are durable, and the report of them afterwards. */
 import type { Instant } from "../../domain/time.ts";
-import { type CycleResult, type CycleTurn, nameOf, type Pending, type WakeTarget } from "./wake-port.ts";
+import { type CycleResult, nameOf, type Pending, type WakeTarget, type WakeTurn } from "./wake-port.ts";
 
 export interface Plan {
   readonly now: Instant;
@@ -22,7 +22,7 @@ export interface Plan {
 }
 
 export const newPlan = (
-  turn: CycleTurn,
+  turn: WakeTurn,
   { paused, recovered }: Pick<Plan, "paused" | "recovered">,
   recoveryErrors: string[],
 ): Plan => ({

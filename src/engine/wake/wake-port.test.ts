@@ -5,27 +5,27 @@ import type { TaskNews } from "../../domain/event.ts";
 import type { Engine } from "../engine.ts";
 import type { ClaimService, Granted } from "../sessions/claim-service.ts";
 import type { Leases } from "../work/leases.ts";
-import type { CycleNews, CycleTurn, Pending } from "./wake-port.ts";
-import type { Cycle, CycleDeps } from "./wake-scheduler.ts";
+import type { Pending, WakeNews, WakeTurn } from "./wake-port.ts";
+import type { WakeScheduler, WakeSchedulerDeps } from "./wake-scheduler.ts";
 
 describe("the scheduler of pools that pull cannot claim", () => {
   test("nothing it may write down is a claim, or ends or renews one", () => {
-    expectTypeOf<CycleNews["kind"]>().toEqualTypeOf<
+    expectTypeOf<WakeNews["kind"]>().toEqualTypeOf<
       "offered" | "offer_ended" | "starving" | "spawn_asked" | "starved" | "parked"
     >();
-    expectTypeOf<Extract<TaskNews, { readonly kind: "claimed" }>>().not.toExtend<CycleNews>();
-    expectTypeOf<Parameters<CycleTurn["write"]>[1]>().toEqualTypeOf<CycleNews>();
+    expectTypeOf<Extract<TaskNews, { readonly kind: "claimed" }>>().not.toExtend<WakeNews>();
+    expectTypeOf<Parameters<WakeTurn["write"]>[1]>().toEqualTypeOf<WakeNews>();
   });
 
   test("neither its turn nor anything it is given has a way to", () => {
-    type Verbs = keyof CycleTurn;
+    type Verbs = keyof WakeTurn;
     expectTypeOf<Extract<Verbs, "claim" | "grant" | "assign" | "nextFor" | "exactFor" | "journal">>().toBeNever();
-    expectTypeOf<Extract<keyof CycleDeps, "claimService" | "leases" | "engine" | "floor">>().toBeNever();
-    expectTypeOf<ReturnType<CycleTurn["choose"]>>().toEqualTypeOf<Pending | undefined>();
+    expectTypeOf<Extract<keyof WakeSchedulerDeps, "claimService" | "leases" | "engine" | "floor">>().toBeNever();
+    expectTypeOf<ReturnType<WakeTurn["choose"]>>().toEqualTypeOf<Pending | undefined>();
     // The type that a claim gives is not among the types that any of its verbs give.
-    type Gives = { [Verb in Verbs]: CycleTurn[Verb] extends (...args: never[]) => infer Given ? Given : never }[Verbs];
+    type Gives = { [Verb in Verbs]: WakeTurn[Verb] extends (...args: never[]) => infer Given ? Given : never }[Verbs];
     expectTypeOf<Extract<Gives, Granted | ClaimService | Leases | Engine>>().toBeNever();
-    expectTypeOf<Extract<keyof Cycle, "claim" | "assign">>().toBeNever();
+    expectTypeOf<Extract<keyof WakeScheduler, "claim" | "assign">>().toBeNever();
   });
 
   const source = resolve(import.meta.dirname, "../..");

@@ -1,5 +1,5 @@
 /** What the cycle sees, what it may do, and what it reports. There is no way to claim in here. */
-import type { CycleReport, CycleTally } from "../../domain/cycle.ts";
+import type { CycleReport, WakeTally } from "../../domain/cycle.ts";
 import type { Event, TaskNews } from "../../domain/event.ts";
 import type { WorkerId } from "../../domain/ids.ts";
 import type { Run } from "../../domain/run.ts";
@@ -8,7 +8,7 @@ import type { Task } from "../../domain/task.ts";
 import type { Instant, Millis } from "../../domain/time.ts";
 
 /** The events that the cycle may write. Claims are not among them. */
-export type CycleNews = Extract<
+export type WakeNews = Extract<
   TaskNews,
   { readonly kind: "offered" | "offer_ended" | "starving" | "spawn_asked" | "starved" | "parked" }
 >;
@@ -24,7 +24,7 @@ export interface Pending {
 export type Fit = "idle" | "busy" | "none";
 
 /** One moment, as the cycle sees it, and what the cycle may do then. Everything done here becomes durable together. */
-export interface CycleTurn {
+export interface WakeTurn {
   readonly now: Instant;
   readonly paused: boolean;
   /** Deals with expired leases, and with sessions without a sign of life. */
@@ -46,7 +46,7 @@ export interface CycleTurn {
   /** Idle sessions that could take the task. */
   suited(pending: Pending): readonly Session[];
   isPaused(pending: Pending): boolean;
-  write(pending: Pick<Pending, "run" | "task">, news: CycleNews): void;
+  write(pending: Pick<Pending, "run" | "task">, news: WakeNews): void;
 }
 
 /** A wake says that a task waits. It assigns nothing. */
@@ -69,7 +69,7 @@ export type Escalation =
   | { readonly kind: "starved"; readonly pending: Pending; readonly waitedMs: Millis }
   | { readonly kind: "parked"; readonly pending: Pending; readonly message: string };
 export type CycleResult = CycleReport;
-export type CycleStats = CycleTally;
+export type CycleStats = WakeTally;
 export interface Rebuilt {
   readonly pending: number;
   readonly active: number;

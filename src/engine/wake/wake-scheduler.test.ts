@@ -17,11 +17,11 @@ import {
 import { runId, taskId } from "../../domain/ids.ts";
 import { millis, minutes, seconds } from "../../domain/time.ts";
 import { promisesDrained } from "../../effects/clock.ts";
-import type { CycleTurn } from "./wake-port.ts";
-import type { CycleOptions } from "./wake-scheduler.ts";
-import { Cycle } from "./wake-scheduler.ts";
+import type { WakeTurn } from "./wake-port.ts";
+import type { WakeOptions } from "./wake-scheduler.ts";
+import { WakeScheduler } from "./wake-scheduler.ts";
 
-async function house(options: CycleOptions = {}) {
+async function house(options: WakeOptions = {}) {
   const rig = await openRig();
   const bell = new Bell();
   const cycle = cycleOf(rig, bell, options);
@@ -102,7 +102,7 @@ describe("a cycle", () => {
 
   test("goes on when the sweep goes wrong, and says so", async () => {
     const { clock } = await openRig();
-    const turn: CycleTurn = {
+    const turn: WakeTurn = {
       now: clock.now(),
       paused: false,
       sweep: () => {
@@ -121,7 +121,7 @@ describe("a cycle", () => {
       write: () => {},
     };
     const bell = new Bell();
-    const cycle = new Cycle({ clock, durably: async (change) => change(turn), waker: bell, spawn: bell.spawn });
+    const cycle = new WakeScheduler({ clock, durably: async (change) => change(turn), waker: bell, spawn: bell.spawn });
     expect(await cycle.runOnce()).toMatchObject({ recovered: [], pending: 7, errors: ["sweep: the disk is slow"] });
     const said = "sweep: the disk is slow";
     expect(cycle.stats()).toMatchObject({ cycles: 1, recoveryErrors: 1, lastRecoveryError: said, lastError: said });

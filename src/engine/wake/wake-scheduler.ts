@@ -15,20 +15,20 @@ import { newPlan, type Plan, resultOf } from "./wake-plan.ts";
 import {
   type CycleResult,
   type CycleStats,
-  type CycleTurn,
   type Escalation,
   nameOf,
   type Pending,
   type Rebuilt,
   type Waker,
   type WakeTarget,
+  type WakeTurn,
 } from "./wake-port.ts";
 import { Tally } from "./wake-tally.ts";
 
-export interface CycleDeps {
+export interface WakeSchedulerDeps {
   readonly clock: Clock;
   /** Runs `change` in a turn; resolves when it is durable. */
-  readonly durably: <T>(change: (turn: CycleTurn) => T) => Promise<T>;
+  readonly durably: <T>(change: (turn: WakeTurn) => T) => Promise<T>;
   readonly waker: Waker;
   /** Asks for a worker that covers what the task requires. False when none is possible. */
   readonly spawn: (pending: Pending) => Promise<boolean>;
@@ -36,10 +36,10 @@ export interface CycleDeps {
   readonly isPaused?: (() => Promise<boolean>) | undefined;
   /** Hears of the steps of the ladder. */
   readonly escalate?: ((escalation: Escalation) => Promise<void>) | undefined;
-  readonly options?: CycleOptions;
+  readonly options?: WakeOptions;
 }
 
-export interface CycleOptions {
+export interface WakeOptions {
   /** How often it looks without an event. */
   readonly interval?: Millis;
   /** For how long a session is not woken again for the same task. 0: not at all. */
@@ -64,8 +64,8 @@ const FAN_OUT_MAX = 8;
 /** How many workers are asked for in one cycle. Further tasks ask in the next one. */
 const SPAWNS_MAX = 8;
 
-export class Cycle {
-  readonly #deps: CycleDeps;
+export class WakeScheduler {
+  readonly #deps: WakeSchedulerDeps;
   readonly #interval: Millis;
   readonly #offer: Millis;
   readonly #sweepLimit: number;
@@ -83,7 +83,7 @@ export class Cycle {
   #state: "new" | "started" | "stopped" = "new";
   #nudged = false;
 
-  constructor(deps: CycleDeps) {
+  constructor(deps: WakeSchedulerDeps) {
     const { interval, cooldown, offer, sweepLimit, starvingAge, ladder } = deps.options ?? {};
     const { sweepReason = "", wakeReason = "" } = deps.options ?? {};
     this.#deps = deps;
@@ -202,7 +202,7 @@ export class Cycle {
     }
   }
 
-  #decide(turn: CycleTurn, withLadder: boolean, isPaused: boolean): Plan {
+  #decide(turn: WakeTurn, withLadder: boolean, isPaused: boolean): Plan {
     const errors: string[] = [];
     const plan = newPlan(turn, { paused: turn.paused || isPaused, recovered: this.#sweep(turn, errors) }, errors);
     this.#endOffers(turn);
@@ -214,7 +214,7 @@ export class Cycle {
   }
 
   /** An error with some leases must not keep the cycle from the others. A broken invariant is another matter. */
-  #sweep(turn: CycleTurn, errors: string[]): readonly string[] {
+  #sweep(turn: WakeTurn, errors: string[]): readonly string[] {
     try {
       return turn.sweep(this.#sweepLimit, this.#sweepReason);
     } catch (error) {
@@ -225,7 +225,7 @@ export class Cycle {
   }
 
   /** Offers whose time is over came to nothing. Offers of paused tasks are taken back, and so are offers from a clock that has been set back since. */
-  #endOffers(turn: CycleTurn): void {
+  #endOffers(turn: WakeTurn): void {
     for (const each of turn.offered()) {
       const { offer } = each.task;
       if (offer === undefined) continue;
@@ -242,14 +242,14 @@ export class Cycle {
   }
 
   /** Looks again as soon as the first of the open offers has come to nothing. */
-  #watchOffers(turn: CycleTurn): void {
+  #watchOffers(turn: WakeTurn): void {
     this.#offerTimer?.cancel();
     const first = earliest(...turn.offered().map(({ task }) => task.offer?.until));
     this.#offerTimer = first && this.#deps.clock.at(later(first, millis(1)), () => this.nudge());
   }
 
   /** One wake for each session, and only one session for each task. */
-  #select(turn: CycleTurn, plan: Plan): void {
+  #select(turn: WakeTurn, plan: Plan): void {
     this.#cooldowns.forgetOld(turn.now);
     for (const session of turn.wakeable()) {
       const { id } = session.profile;
@@ -262,7 +262,7 @@ export class Cycle {
     }
   }
 
-  #climb(turn: CycleTurn, plan: Plan): void {
+  #climb(turn: WakeTurn, plan: Plan): void {
     for (const each of turn.pending()) {
       const { task } = each;
       // The status is read again: this cycle may have changed it.
@@ -283,7 +283,7 @@ export class Cycle {
     }
   }
 
-  #step(turn: CycleTurn, plan: Plan, pending: Pending): void {
+  #step(turn: WakeTurn, plan: Plan, pending: Pending): void {
     const { task } = pending;
     const steps = climb(task.starving, this.#ladder);
     turn.write(pending, { kind: "starving", count: steps.count });
@@ -303,7 +303,7 @@ export class Cycle {
   }
 
   /** Wakes more sessions for the task, and keeps it for none of them: the first that claims it has it. */
-  #fanOut(turn: CycleTurn, plan: Plan, pending: Pending): void {
+  #fanOut(turn: WakeTurn, plan: Plan, pending: Pending): void {
     const { run, task } = pending;
     const woken = new Set(plan.targets.map(({ session }) => session));
     const until = later(turn.now, this.#offer);
@@ -355,7 +355,7 @@ export class Cycle {
     for (const pending of plan.spawns) {
       const { run, task, pool } = pending;
       // Waking took its time: a session may have claimed the task, or a person may have paused it.
-      const isWanted = (turn: CycleTurn): boolean =>
+      const isWanted = (turn: WakeTurn): boolean =>
         task.status.state === "ready" && task.starving !== undefined && !turn.isPaused(pending);
       if (!(await this.#deps.durably(isWanted))) continue;
       const possible = await this.#deps.spawn(pending).catch((error: unknown) => {

@@ -1,9 +1,9 @@
 /** The sums over all cycles so far. */
-import type { CycleTally } from "../../domain/cycle.ts";
+import type { WakeTally } from "../../domain/cycle.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { CycleResult } from "./wake-port.ts";
 
-type Counts = { -readonly [K in keyof CycleTally]: CycleTally[K] };
+type Counts = { -readonly [K in keyof WakeTally]: WakeTally[K] };
 
 export class Tally {
   readonly #counts: Counts = {
@@ -21,7 +21,7 @@ export class Tally {
     parked: 0,
   };
 
-  get now(): CycleTally {
+  get now(): WakeTally {
     return { ...this.#counts };
   }
 

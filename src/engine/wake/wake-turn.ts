@@ -9,9 +9,9 @@ import type { Session } from "../../domain/session.ts";
 import type { World } from "../../domain/world.ts";
 import type { SessionRegistry } from "../sessions/session-registry.ts";
 import type { Turn } from "../turn/turn.ts";
-import type { CycleTurn, Fit, Pending } from "./wake-port.ts";
+import type { Fit, Pending, WakeTurn } from "./wake-port.ts";
 
-export interface CycleView {
+export interface WakeView {
   readonly world: World;
   readonly pools: Pools;
   readonly registry: SessionRegistry;
@@ -25,7 +25,7 @@ export interface CycleView {
   readonly reaches: (session: Session) => boolean;
 }
 
-export function cycleTurn(turn: Turn, view: CycleView): CycleTurn {
+export function cycleTurn(turn: Turn, view: WakeView): WakeTurn {
   const { world, pools, registry, wakes, reaches } = view;
   const { now } = turn;
   const lines = (): (readonly [string, Dispatcher])[] => [...pools.sessionPools()];

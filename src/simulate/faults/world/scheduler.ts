@@ -4,7 +4,7 @@ import { type Instant, instant, seconds } from "../../../domain/time.ts";
 import type { Secrets } from "../../../effects/random.ts";
 import { Engine } from "../../../engine/engine.ts";
 import { isCause, type Pending, type WakeTarget } from "../../../engine/wake/wake-port.ts";
-import type { Cycle } from "../../../engine/wake/wake-scheduler.ts";
+import type { WakeScheduler } from "../../../engine/wake/wake-scheduler.ts";
 import type { Owner, Store } from "../../../store/store.ts";
 import type { VirtualClock } from "../../clock.ts";
 import type { Chance } from "../seed/chance.ts";
@@ -39,7 +39,7 @@ export class SimulatedScheduler {
   readonly store: Store;
   readonly #deps: SchedulerDeps;
   engine!: Engine;
-  cycle!: Cycle;
+  cycle!: WakeScheduler;
   epoch = 0;
   /** It has taken up all runs, and answers calls. */
   isReady = false;
@@ -122,7 +122,7 @@ export class SimulatedScheduler {
     };
   }
 
-  #cycle(): Cycle {
+  #cycle(): WakeScheduler {
     const { engine } = this;
     const { wake, reaches, spawn, scenario } = this.#deps;
     const { offer, cooldown, starvingAge } = scenario.settings;
