@@ -36,6 +36,17 @@ describe("the glossary", () => {
   test("knows the priorities", () => {
     expect(words).toContain(PRIORITIES.join(", "));
   });
+
+  test("has every word once", () => {
+    const [things = "", states = "", outcomes = "", code = ""] = words.split(/^## .*$/m);
+    const wordsOf = (part: string): readonly string[] =>
+      [...part.matchAll(/^\| ([^|]+) \|/gm)]
+        .map(([, word = ""]) => word)
+        .filter((word) => !/^(?:-+|word|name)$/.test(word));
+    expect([states, outcomes].map((part) => wordsOf(part).length > 0)).toEqual([true, true]);
+    const all = [...wordsOf(things), ...wordsOf(code)];
+    expect(all.filter((word, at) => all.indexOf(word) !== at)).toEqual([]);
+  });
 });
 
 describe("pages for engineers", () => {
