@@ -14,9 +14,9 @@ import { AgentStream } from "./stream.ts";
 export interface DriverUnderTest {
   readonly driver: Driver;
   readonly argv: readonly [string, ...string[]];
-  /** The program between, where its driver needs one. */
+  /** The program between the driver and the agent, if the driver needs one. */
   readonly bridge?: readonly [string, ...string[]];
-  /** What the program itself does when a tool is refused: tell, or say nothing of it. */
+  /** Whether the program itself reports that a tool was refused. */
   readonly tellsDenials: boolean;
 }
 

@@ -55,7 +55,7 @@ export function filled(
   return { text, unknown };
 }
 
-/** What stands at the end of this way into a result. Text as it is, all else as JSON. */
+/** The value at this path of a result: a text as it is, any other value as JSON. */
 export function resultAt(result: unknown, path: readonly string[]): string | undefined {
   let at: unknown = result;
   for (const name of path) {

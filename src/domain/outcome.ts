@@ -73,7 +73,7 @@ export interface RateLimitFailure extends Ended {
   readonly kind: "rate-limit";
   readonly resetMs?: Millis;
 }
-/** The acceptance command said no, although the task itself ended well. */
+/** The acceptance command failed, although the task itself succeeded. */
 export interface VerifyFailure extends Ended {
   readonly kind: "verify";
   readonly code: number | null;

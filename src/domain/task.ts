@@ -43,7 +43,7 @@ export interface Asked {
   readonly why?: string;
 }
 
-/** Enough to find a process again after a crash, and to never mistake a stranger for it. */
+/** What identifies a process, so that it is found again after a crash and no other process is taken for it. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** When the kernel started it, in its own units; pids are reused, pairs are not. */

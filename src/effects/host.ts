@@ -118,7 +118,7 @@ export function memoryOf(pid: number): { readonly resident: number; readonly pea
   return { resident, peak: kilobytes(text, "VmHWM") ?? resident };
 }
 
-/** Memory of one process in bytes, with pages that several share counted by share. Slower than `memoryOf`. */
+/** The memory of one process in bytes. Of a page that several processes share only a share is counted. Slower than `memoryOf`. */
 export function fairMemoryOf(pid: number): number | undefined {
   const text = LINUX ? textOf(`/proc/${pid}/smaps_rollup`) : undefined;
   return text === undefined ? undefined : kilobytes(text, "Pss");

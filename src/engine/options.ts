@@ -46,7 +46,7 @@ export interface EngineOptions extends DispatcherOptions {
 }
 
 /**
- * How much a turn gives out at most, and how much waits at most for the store: half of what can be held, so that one half is decided
+ * How many tasks one turn starts at most, and how many may wait for the store: half of what can be held, so that one half is decided
  * while the other is being written. With less, a transaction costs more than its content; with more, other callers wait for the turn.
  */
 export const batchFor = (workers: number): number => Math.min(Math.max(Math.ceil(workers / 2), 128), 256);

@@ -7,7 +7,7 @@ import type { Millis } from "../domain/time.ts";
 
 /** Where an attempt is made. The engine works it out once, for every executor. */
 export interface Place {
-  /** The worker that the claim is of. It decides which executor does the work. */
+  /** The worker that holds the claim. It decides which executor does the work. */
   readonly worker: WorkerId;
   /** The node of which the attempt was given its share. */
   readonly node: string;
@@ -81,8 +81,8 @@ export interface Executor extends AsyncDisposable {
    */
   adopt(attempt: Attempt, process: ProcessIdentity | undefined, watch: Watch): Promise<Handle | undefined>;
   /**
-   * Stops whatever earlier schedulers of this state directory left running and this one has not adopted. Returns how many attempts that were.
-   * It comes after what was learned of adopted attempts has been saved.
+   * Stops all attempts that earlier schedulers of this state directory left running and that this one has not adopted, and returns how many
+   * these were. It is called after what was learned of adopted attempts has been saved.
    */
   sweep(): Promise<number>;
   /**

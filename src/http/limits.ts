@@ -10,7 +10,7 @@ export interface Limits {
   readonly idleMs: number;
   /** How often the time limits are checked. */
   readonly checkMs: number;
-  /** The most a follower may be behind, in bytes not yet sent, before it is let go. */
+  /** The most a follower may be behind, in bytes not yet sent, before its stream is ended. */
   readonly followBytes: number;
   /** How often a stream without news sends a sign of life. */
   readonly keepAliveMs: number;

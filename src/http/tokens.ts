@@ -46,7 +46,7 @@ export interface Admission {
   readonly by: string;
   readonly scope: Scope;
   readonly authority: Authority;
-  /** The attempt from inside of which the caller calls, in words: it may look, and report on what it holds. */
+  /** The attempt in which the caller runs, in words. Such a caller may look, and may report on the task that the attempt holds. */
   readonly attempt?: string;
 }
 

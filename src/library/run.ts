@@ -64,7 +64,7 @@ async function takeToEnd({ engine }: Scheduler, { run }: Opened, signal: AbortSi
   return run.status.state === "active";
 }
 
-/** Tells the program what happens to its run. Until it is known which run that is, what happens is kept. */
+/** Tells the program what happens to its run. Until the run is known, events are kept for later. */
 class Teller {
   readonly #scheduler: Scheduler;
   readonly #tell: (event: EventReply) => void;

@@ -36,7 +36,7 @@ export interface AgentOptions {
   readonly silence: Millis;
   /** Whether the program that started the client has gone. Its agent is not vouched for as long as others. */
   readonly isOrphan?: () => boolean;
-  /** Whether anything is kept between calls. Without it every call names its session and its lease. */
+  /** Whether the server remembers the session and its leases between calls. If not, every call names them. */
   readonly remembers: boolean;
 }
 

@@ -177,7 +177,7 @@ function renewed({ deadline, stop, ...lease }: LeaseReply, { remembers }: Agent)
   return { text: next, data: { ...lease, stop: { ...stop, by: stop.by ?? deadline }, next } };
 }
 
-/** Only a report that was taken ends what is held: a report that did not get through can be sent again. */
+/** The lease is forgotten only when the report was accepted: a report that did not get through can be sent again. */
 async function settle(
   asked: AskedLease,
   context: ToolContext,

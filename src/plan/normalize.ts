@@ -20,7 +20,7 @@ export interface NormalizedTasks {
   readonly specs: TaskSpec[];
   /** The key or index under `tasks` that each spec came from; absent where that is simply its id. */
   readonly origins: readonly PathPart[] | undefined;
-  /** Tasks with a matrix, and the tasks made of them: to need the base is to need all of these. */
+  /** Each task with a matrix, and the tasks made of it: a task that needs the one needs all of the others. */
   readonly bases: ReadonlyMap<TaskId, readonly TaskId[]>;
   /** Names of tasks that could not be read: a need of such a task is no further mistake. */
   readonly unread: ReadonlySet<string>;

@@ -8,7 +8,7 @@ import type { Attempt, Executor, Handle } from "../execute/executor.ts";
 /** How long the attempt really takes, whatever the plan estimates. */
 export type Duration = (attempt: Attempt) => Millis;
 
-/** It does not report that an attempt has started: the claim happens at the same moment, and a report would wake the engine once more. */
+/** It does not report that an attempt has started: the claim is made at the same moment, and a report would only wake the engine once more. */
 export function simulatedExecutor(clock: Clock, duration: Duration): Executor {
   const start = (attempt: Attempt): Handle => {
     const ended = Promise.withResolvers<Outcome>();

@@ -4,7 +4,7 @@ import { type Json, number, object, objects, text } from "../json.ts";
 import { about, shorter } from "../tools.ts";
 import type { AgentError, AgentEvent, Counted } from "../vocabulary.ts";
 
-/** Turns that end for another reason than that the agent is done. */
+/** Reasons for which a turn ends although the agent is not done. */
 const NOT_DONE: Readonly<Record<string, AgentError>> = {
   refusal: { type: "refusal", message: "the model declined to go on" },
   cancelled: { type: "cancelled", message: "the turn was cancelled" },

@@ -148,7 +148,7 @@ class Conversation {
     return sessionId;
   }
 
-  /** Goes on with an old conversation, by whichever way the program has. */
+  /** Continues an earlier conversation, in the way that the program offers. */
   async #resume(
     agent: ClientConnection["agent"],
     sessionId: string,

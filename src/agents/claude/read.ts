@@ -10,7 +10,7 @@ const SECOND = 1_000;
 
 export class ClaudeReader implements Reader {
   readonly #before: Counted | undefined;
-  /** What answers have said so far, by the answer, while the last record of the turn has not come. */
+  /** What each answer has said so far, until the last record of the turn comes. */
   readonly #answers = new Map<string, Counted>();
   #ended: Counted = {};
   #session: string | undefined;

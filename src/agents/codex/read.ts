@@ -6,7 +6,7 @@ import { shorter } from "../tools.ts";
 import type { AgentEvent, Counted, Stream } from "../vocabulary.ts";
 
 const RECONNECTING = /^Reconnecting\D*(\d+)\/\d+/;
-/** What stands in every run of a healthy program, and says nothing of this one. */
+/** Lines that the program prints in every healthy run, and that say nothing about this run. */
 const CHATTER = /^(?:Reading additional input from stdin\.\.\.|Model metadata for `.*` not found\.)/;
 
 export class CodexReader implements Reader {

@@ -22,7 +22,7 @@ export const command: Driver = {
 /** The longest argument that every Unix takes, in bytes. */
 const ARGUMENT_MAX = 128 * 1024 - 1;
 
-/** A prompt that is too long for an argument is named by it instead. */
+/** A prompt that is too long for an argument stays in its file, and the argument is the path of that file. */
 function start({ argv, promptWay, prompt, promptFile }: AgentOrder): Start {
   if (promptWay === "stdin") return { argv, env: {}, stdin: "prompt", files: {} };
   const fits = promptWay === "argument" && Buffer.byteLength(prompt) <= ARGUMENT_MAX;

@@ -7,7 +7,7 @@ import type { AgentEvent, Stream } from "../vocabulary.ts";
 
 /** Only standard error tells of new tries, in two lines. */
 const FAILED = /^Attempt (\d+) failed(?: with status (\d+))?[:.]? ?(.*)$/;
-/** What stands in every run of a healthy program, and the stack traces between. */
+/** Lines that the program prints in every healthy run, and the lines of stack traces. */
 const CHATTER =
   /^(?:YOLO mode is enabled|Ripgrep is not available|\[STARTUP\]|Warning: (?:256-color|Basic terminal)|\s+at )/;
 const RETRYING = /Retrying (?:after (\d+)ms|with backoff)/;

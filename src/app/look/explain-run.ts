@@ -30,7 +30,7 @@ export async function explainTask(reader: Reader, run: Run, task: Task): Promise
   return { ...explained, wait: idle, gates };
 }
 
-/** The wait of a task while the scheduler gives nothing out, where that comes first. */
+/** Why a task waits while the scheduler starts nothing, if no other reason comes before that one. */
 function idleWait(wait: Wait | undefined): Wait | undefined {
   if (wait?.reason !== "capacity" && wait?.reason !== "no-match") return undefined;
   const { pool } = wait;

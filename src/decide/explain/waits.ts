@@ -41,7 +41,7 @@ export class Waits {
   readonly #aside = new Map<Candidate, true>();
   /** What was last recorded for the first task in line of each run and pool. */
   readonly #told = new Map<RunNo, Map<Dispatcher, Told>>();
-  /** The wait of a task that was withheld, by when it began: it is recorded once. */
+  /** When the recorded wait of a withheld task began: each wait is recorded once. */
   readonly #toldAside = new WeakMap<Task, Instant>();
 
   constructor(deps: WaitsDeps) {

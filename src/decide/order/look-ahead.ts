@@ -87,7 +87,7 @@ function isWorthIt(policy: Policy, { known, costs, error }: Estimates): boolean 
   return isTried && mean >= TASK_MS_MIN;
 }
 
-/** Whether some waiting task fits, and not all of them do: else there is no choice. */
+/** Whether some of the waiting tasks fit, but not all. Only then is there a choice. */
 function isContested(waiting: Iterable<Candidate>, idle: number, now: Instant): boolean {
   const asked = new Map<Pot, number>();
   let count = 0;

@@ -23,7 +23,7 @@ const TURNS = 2;
 /** How much shorter a run must become for another order, as a share: less than this is lost again where estimates are wrong. */
 const WORTH_WHILE = 0.01;
 
-/** Hops are no times, so without estimates the order is the longest remaining path. */
+/** Without estimates a path is counted in tasks and not in time, so the run is not played through: the longest remaining path goes first. */
 export function firstRanks(
   { graph, tasks }: Run,
   { costs, known }: Estimates,
@@ -93,7 +93,7 @@ function edgesOf(size: number, each: (no: TaskNo, visit: (other: TaskNo) => void
 const countsOf = ({ starts }: Edges): Int32Array =>
   starts.subarray(1).map((end, task) => end - (starts[task] as number));
 
-/** What no order can be faster than: the longest path, or all work shared out evenly over what there is of one kind. */
+/** The time that no order can beat: the longest path, or all work of one kind shared out evenly over the room there is for it. */
 function lowerBound({ costs, tails, kinds, free, asks }: Course): number {
   const work = new Float64Array(kinds);
   for (let at = 0; at < asks.length; at++) {

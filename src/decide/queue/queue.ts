@@ -115,7 +115,7 @@ export class RunQueue {
     return { best, passed: isFirst ? passed : undefined };
   }
 
-  /** The task that would go first if all of them fitted: the first of the most urgent lane. */
+  /** The task that would go first if all tasks fitted: the first of the most urgent lane. */
   get first(): Candidate | undefined {
     let first: Candidate | undefined;
     for (const lane of PRIORITIES) {

@@ -33,7 +33,7 @@ export function sent(breaker: Breaker, now: Instant): Breaker {
   return { ...breaker, out: breaker.out + 1 };
 }
 
-/** An attempt came back: well, badly, or without saying anything about the service. */
+/** An attempt has ended: the service worked, the service failed, or the end says nothing about the service. */
 export function returned(breaker: Breaker, how: "success" | "failure" | "nothing", now: Instant): Breaker {
   switch (breaker.state) {
     case "closed":

@@ -24,7 +24,7 @@ export class SessionRegistry {
     this.#pools = pools;
   }
 
-  /** The sessions that were there when the last scheduler ended. Each has a whole span to give a sign of life. */
+  /** The sessions that were there when the last scheduler ended. Each has its full lease time again to give a sign of life. */
   restore(sessions: readonly Session[], now: Instant): void {
     for (const session of sessions) {
       this.#world.sessions.set(session.profile.id, session);
@@ -96,7 +96,7 @@ export class SessionRegistry {
       this.#change(turn, session, state, session.losses);
   }
 
-  /** The session ended a task as it should: earlier losses are forgiven. */
+  /** The session ended a task as it should: its earlier lost leases no longer count. */
   delivered(turn: Turn, id: WorkerId): void {
     const session = this.#world.sessions.get(id);
     if (session === undefined || session.losses === 0) return;

@@ -84,7 +84,7 @@ export class Leases {
     pending.ofTask(run, task, { kind: "noted", note }, now);
   }
 
-  /** The holder has finished, well or badly. Work that ended well is verified first, where the task asks for that. */
+  /** The holder has ended its work. Work that succeeded is verified first, if the task asks for that. */
   settle(turn: Turn, run: Run, task: Task, outcome: Outcome, notBefore = turn.now): void {
     const { status, spec } = task;
     const mayBeDone = outcome.kind === "success" && isWorking(status) && cancellerOf(status) === undefined;

@@ -8,7 +8,7 @@ import { Sayings, saying } from "../sayings.ts";
 
 /** What a handler is given besides the attempt. */
 export interface Control extends Watch {
-  /** Kept when the attempt should end; what is returned afterwards does not count. */
+  /** Resolves when the attempt should end. What the function returns afterwards does not count. */
   readonly stopped: Promise<StopReason>;
 }
 
@@ -23,7 +23,7 @@ export interface InlineOptions {
 
 const GRACE = seconds(5);
 
-/** A function cannot be killed: where it has not ended when its grace is over it is left alone, and its attempt has ended for the reason given. */
+/** A function cannot be killed. If it has not ended when its grace is over, it runs on, and its attempt ends all the same for the reason given. */
 export function openInlineExecutor(handler: Handler, options: InlineOptions = {}): Executor {
   const { clock = systemClock(), grace = GRACE } = options;
   const live = new Set<InlineAttempt>();
@@ -51,7 +51,7 @@ interface InlineParts {
   readonly live: Set<InlineAttempt>;
 }
 
-/** Makes only what is asked for: many functions are done at once, and most never look whether they should stop. */
+/** Makes each part only when it is asked for: many functions end at once, and most never check whether they should stop. */
 class InlineAttempt implements Handle, Control {
   readonly outcome: Promise<Outcome>;
   readonly #watch: Watch;
@@ -118,7 +118,7 @@ class InlineAttempt implements Handle, Control {
     this.#watch.said(said);
   }
 
-  /** The first reason stands, but for a hard limit after a soft one; the grace can only become shorter. */
+  /** The first reason stays, except that a hard limit replaces a soft one. The grace can only become shorter. */
   stop(reason: StopReason, grace: Millis): void {
     if (this.#settle === undefined) return;
     if (this.#reason === undefined || isHarder(reason, this.#reason)) this.#reason = reason;

@@ -46,7 +46,7 @@ type Cause = StopReason | { readonly kind: "memory" } | { readonly kind: "orphan
 const LASTING = millis(1_000);
 /** Longer than a process takes to become another program: until then it shows no marks. */
 export const SECOND_LOOK = millis(20);
-/** How often it is looked whether an attempt of another scheduler has ended. */
+/** How often the executor checks whether an attempt of another scheduler has ended. */
 const LOOK_FIRST = millis(5);
 const LOOK_MAX = millis(100);
 /** A log that grew by so much of what it may have is looked at again soon. */

@@ -32,7 +32,7 @@ function openLog(path: string): number {
   }
 }
 
-/** What a scheduler writes into `begun` where it takes that before the attempt has. */
+/** What a scheduler writes into the file `begun` if it takes the file before the attempt does. */
 const VOID = "void\n";
 
 /** What is known of how far an attempt came. */

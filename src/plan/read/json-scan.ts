@@ -58,7 +58,7 @@ class JsonScanner {
   tasks: TasksScan | undefined;
   readonly #text: string;
   readonly #isThorough: boolean;
-  /** One per depth, used again and again: a million small objects make no garbage. */
+  /** One for each depth, reused: otherwise a million small objects would have to be collected. */
   readonly #frames: Frame[] = [];
   #depth = -1;
   #at = 0;

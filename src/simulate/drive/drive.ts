@@ -36,7 +36,7 @@ type Tear = typeof torn;
 /** The number of statements of a typical commit of the simulation. */
 const STATEMENTS = 40;
 const SQLITE_FULL = 13;
-/** In memory, where there is such a place: the simulation decides what is on the disk. */
+/** A folder in memory, if the system has one: what is on the disk is for the simulation to decide. */
 const PLACE = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 export class Drive implements Medium {

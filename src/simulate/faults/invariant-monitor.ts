@@ -21,7 +21,7 @@ import type { SimulatedScheduler } from "./world/scheduler.ts";
 
 export interface InvariantMonitorDeps {
   readonly trace: (line: string) => void;
-  /** Whether the scheduler of this epoch may just have given sessions a new span, since it could not hear them. */
+  /** Whether the scheduler of this epoch may just have given sessions more time, because their calls could not reach it. */
   readonly forgives: (epoch: number) => boolean;
   /** The true time. */
   readonly now: () => Instant;
@@ -48,7 +48,7 @@ export class InvariantMonitor {
   /** Which worker was given each claim, and how the claim ended. */
   readonly #claims = new Map<string, { readonly worker: string; end: string | undefined }>();
   readonly #begun = new Set<string>();
-  /** For each task, its attempts that were a success on this machine. */
+  /** For each task, its attempts that succeeded on this machine. */
   readonly #successes = new Map<SeenTask, string[]>();
   readonly #grants = new Map<string, string>();
   readonly #accepted = new Set<string>();

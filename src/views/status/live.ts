@@ -54,7 +54,7 @@ export interface LiveModel {
   readonly total: number;
   /** Longest first. */
   readonly running: readonly LiveTask[];
-  /** The few that a person may want to know of: first tasks that wait for a person, then tasks that could go, then the rest. */
+  /** The few tasks that a person may want to know of: first those that wait for a person, then tasks that could go, then the rest. */
   readonly waiting: readonly LiveWait[];
   readonly ended: readonly Line[];
 }

@@ -13,7 +13,7 @@ export const named = (task: string, title: string | undefined): Line =>
 export const titleOf = ({ title }: { readonly title?: string | undefined }): Titled =>
   title === undefined ? {} : { title };
 
-/** Whether an attempt before the current one came to something. An attempt that was taken back before it began, or handed back, did not. */
+/** Whether an attempt before the current one failed or lost its lease. An attempt that was taken back before it began, or given back, does not count. */
 export const isRetry = ({ status, failures, expiries }: Task): boolean =>
   failures + expiries > (status.state === "failed" ? 1 : 0);
 

@@ -63,7 +63,7 @@ export interface StatusView {
   readonly failed: readonly FailedTask[];
   /** Tasks that took the result of another with the same idempotency key. */
   readonly taken: readonly TakenTask[];
-  /** Of a run that is over: what ended and did not fail, in that order. */
+  /** Of a run that has ended: the tasks that did not fail, in the order in which they ended. */
   readonly ended: readonly EndedTask[];
   /** Ready tasks by priority. */
   readonly queue: Readonly<Record<Priority, number>>;
