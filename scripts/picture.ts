@@ -1,7 +1,7 @@
 /** The picture in the README: a frame of the live view, drawn by the view itself, as an SVG of a terminal. */
 
 import { waitsOf } from "../src/decide/explain/explain.ts";
-import { forecast } from "../src/domain/estimate.ts";
+import { forecast } from "../src/domain/durations/estimate.ts";
 import { frame, liveModel } from "../src/views/status/live.ts";
 import { displayWidth } from "../src/views/text/text.ts";
 import { releaseDispatcher, releaseFixture } from "../test/rig/release.ts";

@@ -25,19 +25,27 @@ const complaints = (files: Record<string, string>): string[] => {
 
 describe("the law of one home", () => {
   test.each([
-    ["whether a need is met", `const met = ended || spec.onFailure === "continue";`, "`isMet` of src/domain/needs.ts"],
+    [
+      "whether a need is met",
+      `const met = ended || spec.onFailure === "continue";`,
+      "`isMet` of src/domain/waiting/needs.ts",
+    ],
     [
       "a closed gate",
       `if (spec.gate !== undefined && !task.approved) return;`,
-      "`isGateClosed` of src/domain/needs.ts",
+      "`isGateClosed` of src/domain/waiting/needs.ts",
     ],
     ["who cancels", `if (status.stopping?.kind === "cancelled") return;`, "`cancellerOf` of src/domain/task.ts"],
     ["poison", "if (task.expiries >= MOST) return;", "`isPoison` of src/decide/rules/rule.ts"],
     ["the working directory", `resolve(manifest.directory, spec.cwd ?? ".");`, "`directoryOf` of src/domain/run.ts"],
     ["the pool", "const pool = task.spec.pool ?? OURS;", "`poolOf` of src/domain/spec.ts"],
-    ["the reach of a pause", `return pauses.has(scopeKey({ of: "run", run }));`, "`Pauses` of src/domain/pauses.ts"],
+    [
+      "the reach of a pause",
+      `return pauses.has(scopeKey({ of: "run", run }));`,
+      "`Pauses` of src/domain/waiting/pauses.ts",
+    ],
     ["the look-up of a scope", `return { of: "task", run, task };`, "`findScope` of src/app/requests/scope.ts"],
-    ["an estimate", "const ms = Math.exp(record.meanLog);", "`knownDuration` of src/domain/estimate.ts"],
+    ["an estimate", "const ms = Math.exp(record.meanLog);", "`knownDuration` of src/domain/durations/estimate.ts"],
   ])("knows a copy of %s", (_, text, instead) => {
     expect(complaints({ "src/app/retry.ts": text })).toEqual([
       expect.stringMatching(`: use ${instead}$`.replace(/[.]/g, "\\.")),

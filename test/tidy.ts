@@ -75,8 +75,12 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Laws of which a copy can be known by its words, where each is at home, and what is called elsewhere. */
 const LAWS_AT_HOME: readonly { readonly copy: RegExp; readonly home: string; readonly instead: string }[] = [
-  { copy: /onFailure === "(?:continue|skip)"/, home: "src/domain/needs.ts", instead: "`isMet`" },
-  { copy: /\bgate !== undefined && !(?:\w+\.)?approved/, home: "src/domain/needs.ts", instead: "`isGateClosed`" },
+  { copy: /onFailure === "(?:continue|skip)"/, home: "src/domain/waiting/needs.ts", instead: "`isMet`" },
+  {
+    copy: /\bgate !== undefined && !(?:\w+\.)?approved/,
+    home: "src/domain/waiting/needs.ts",
+    instead: "`isGateClosed`",
+  },
   {
     copy: /stopping\?\.kind [!=]== "cancelled"(?! && stopping\.asked\.why)/,
     home: "src/domain/task.ts",
@@ -87,11 +91,11 @@ const LAWS_AT_HOME: readonly { readonly copy: RegExp; readonly home: string; rea
   { copy: /\bspec\.pool \?\? |\bpool \?\? "local"/, home: "src/domain/spec.ts", instead: "`poolOf`" },
   {
     copy: /\bscopeKey\(\{ of: "(?:pool|run|task)"/,
-    home: "src/domain/pauses.ts",
+    home: "src/domain/waiting/pauses.ts",
     instead: "`Pauses`",
   },
   { copy: /\bof: "task", run/, home: "src/app/requests/scope.ts", instead: "`findScope`" },
-  { copy: /Math\.exp\([\w.]*\bmeanLog\)/, home: "src/domain/estimate.ts", instead: "`knownDuration`" },
+  { copy: /Math\.exp\([\w.]*\bmeanLog\)/, home: "src/domain/durations/estimate.ts", instead: "`knownDuration`" },
 ];
 /** Histories are judged by laws of their own: a shared law would be wrong together with the code it judges. */
 const JUDGES = /^src\/simulate\//;

@@ -1,5 +1,5 @@
 /** Several runs that share the workers of one real engine, on virtual time: who had what, and when. */
-import { NO_HISTORY } from "../../src/domain/history.ts";
+import { NO_HISTORY } from "../../src/domain/durations/history.ts";
 import { runId, taskId, workerId } from "../../src/domain/ids.ts";
 import type { Run, RunManifest } from "../../src/domain/run.ts";
 import { type Amounts, type Priority, SPEC_DEFAULTS, type TaskSpec } from "../../src/domain/spec.ts";

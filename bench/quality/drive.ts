@@ -1,5 +1,5 @@
 /** One instance through the real engine and dispatcher, on virtual time. */
-import type { EstimateError } from "../../src/domain/history.ts";
+import type { EstimateError } from "../../src/domain/durations/history.ts";
 import { runId, workerId } from "../../src/domain/ids.ts";
 import type { Run, RunManifest } from "../../src/domain/run.ts";
 import type { Amounts, TaskSpec } from "../../src/domain/spec.ts";

@@ -1,6 +1,7 @@
 /** Which ready task goes next, and to which worker. Follows the changes of the World; the same changes always give the same choices. */
+
+import { type History, NO_HISTORY } from "../domain/durations/history.ts";
 import type { DispatchEvidence } from "../domain/event.ts";
-import { type History, NO_HISTORY } from "../domain/history.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { Run } from "../domain/run.ts";
 import { PRIORITIES, type Priority, poolOf } from "../domain/spec.ts";

@@ -2,10 +2,10 @@
  * Every pool has a dispatcher of its own: what one pool does says nothing about whose turn it is in another. Pools share files, services and
  * the resources that plans declare. This machine's own processes are the pool `local`; all others are pools of sessions.
  */
-import type { History } from "../domain/history.ts";
+import type { History } from "../domain/durations/history.ts";
 import type { WorkerId } from "../domain/ids.ts";
 import type { Run, RunNo } from "../domain/run.ts";
-import type { Session } from "../domain/session.ts";
+import type { Session } from "../domain/sessions/session.ts";
 import { LOCAL_POOL, poolOf } from "../domain/spec.ts";
 import { isHeld, isTerminal, type Status, type Task } from "../domain/task.ts";
 import { earliest, type Instant } from "../domain/time.ts";

@@ -1,6 +1,6 @@
 /** The sessions of a pool, and which of them may take a task. */
 import type { WorkerId } from "../domain/ids.ts";
-import type { Session, SessionProfile } from "../domain/session.ts";
+import type { Session, SessionProfile } from "../domain/sessions/session.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 
 /** The fields of a task that decide which sessions may take it. */

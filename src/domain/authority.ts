@@ -4,7 +4,7 @@
  */
 import { UserError } from "./errors.ts";
 import type { WorkerId } from "./ids.ts";
-import type { SessionProfile } from "./session.ts";
+import type { SessionProfile } from "./sessions/session.ts";
 
 /** `token`: the id of the caller's token. The owner of the state directory has none. */
 export type Authority =

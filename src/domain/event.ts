@@ -1,14 +1,15 @@
 /** Everything that happens, as one union. The ledger is a list of these; every other view is made from it. */
-import type { Wait } from "./explanation.ts";
+
 import type { TaskNo } from "./graph.ts";
 import type { WorkerId } from "./ids.ts";
 import type { Outcome, Success } from "./outcome.ts";
-import type { PauseScope } from "./pause.ts";
 import type { RunEnd, RunManifest, RunNo, RunStall } from "./run.ts";
-import type { SessionProfile, SessionState } from "./session.ts";
+import type { SessionProfile, SessionState } from "./sessions/session.ts";
 import type { Priority, TaskSpec } from "./spec.ts";
 import type { Asked, FailReason, ParkReason, ProcessIdentity, StopReason } from "./task.ts";
 import type { Instant, Millis } from "./time.ts";
+import type { Wait } from "./waiting/explanation.ts";
+import type { PauseScope } from "./waiting/pause.ts";
 
 interface OfRun {
   /** Position in the ledger: 1, 2, 3, … without gaps. */

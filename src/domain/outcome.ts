@@ -1,7 +1,8 @@
 /** How an attempt ended: a fact that a worker reports. What follows from it is decided elsewhere. */
+
+import type { Usage } from "./amounts/usage.ts";
 import type { RunId, TaskId } from "./ids.ts";
 import { type Millis, millis } from "./time.ts";
-import type { Usage } from "./usage.ts";
 
 /** One taxonomy for every worker, so that one policy table can rule on all of them. */
 export const FAILURE_KINDS = [

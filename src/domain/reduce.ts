@@ -5,12 +5,12 @@
 import { broken, invariant, unreachable } from "../std/invariant.ts";
 import { type Event, isSystemEvent, type RunEvent, type SystemEvent, type TaskEvent } from "./event.ts";
 import { NO_TOKEN } from "./lease.ts";
-import { isGateClosed, isMet } from "./needs.ts";
 import { isTaken } from "./outcome.ts";
-import { pausesOf, scopeKey } from "./pause.ts";
 import { type Run, taskOf } from "./run.ts";
 import { type Ended, type Held, isHeld, isTerminal, type Status, type Task, type Verifying } from "./task.ts";
 import { between, type Instant, later, millis } from "./time.ts";
+import { isGateClosed, isMet } from "./waiting/needs.ts";
+import { pausesOf, scopeKey } from "./waiting/pause.ts";
 import { BLOCKED, type Change, newRun, type World } from "./world.ts";
 
 /** Folds one event in, and appends every task that moved to `changes`. */

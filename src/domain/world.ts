@@ -2,12 +2,12 @@
 import type { Event } from "./event.ts";
 import { buildGraph, type TaskNo, taskNo } from "./graph.ts";
 import type { RunId, WorkerId } from "./ids.ts";
-import type { Pause } from "./pause.ts";
 import type { Run, RunManifest, RunNo } from "./run.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./sessions/session.ts";
 import type { TaskSpec } from "./spec.ts";
 import type { Blocked, Status, Task, TaskState } from "./task.ts";
 import type { Instant } from "./time.ts";
+import type { Pause } from "./waiting/pause.ts";
 
 /** The runs by number, and by name: there may be thousands of them. */
 class Runs extends Map<RunNo, Run> {

@@ -2,13 +2,13 @@
 import { type Authority, mayActFor, mustActFor, OWNER } from "../domain/authority.ts";
 import { UserError } from "../domain/errors.ts";
 import { type RunId, type TaskId, type WorkerId, workerId } from "../domain/ids.ts";
-import { type PauseScope, scopeKey } from "../domain/pause.ts";
-import { Pauses } from "../domain/pauses.ts";
 import { findTask, type Run } from "../domain/run.ts";
-import type { ReportedState, Session, SessionProfile } from "../domain/session.ts";
+import type { ReportedState, Session, SessionProfile } from "../domain/sessions/session.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
 import { type Asked, isHeld, isTerminal, type Task } from "../domain/task.ts";
 import { type Instant, instant, later, type Millis } from "../domain/time.ts";
+import { type PauseScope, scopeKey } from "../domain/waiting/pause.ts";
+import { Pauses } from "../domain/waiting/pauses.ts";
 import type { Clock, Timer } from "../effects/clock.ts";
 import { restoreRun } from "../store/rows.ts";
 import type { Remembrance, Store } from "../store/store.ts";

@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
 import { openRig, type Rig } from "../../test/rig/rig.ts";
+import type { Usage } from "../domain/amounts/usage.ts";
 import type { Run } from "../domain/run.ts";
 import { millis, seconds } from "../domain/time.ts";
-import type { Usage } from "../domain/usage.ts";
 
 const notesOf = async (rig: Rig, run: Run): Promise<readonly string[]> =>
   (await rig.eventsOf(run, "a")).flatMap((event) => (event.kind === "noted" ? [event.note] : []));

@@ -2,8 +2,8 @@
 import type { DispatcherOptions } from "../decide/dispatcher.ts";
 import type { Policy } from "../decide/order/look-ahead.ts";
 import type { PressureLimits } from "../decide/queue/pressure.ts";
-import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";
+import type { DispatchMode } from "../domain/sessions/pool.ts";
 import type { Task } from "../domain/task.ts";
 import type { Millis } from "../domain/time.ts";
 import type { Clock } from "../effects/clock.ts";

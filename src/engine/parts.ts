@@ -2,8 +2,8 @@
 import { LookAhead } from "../decide/order/look-ahead.ts";
 import { Pools } from "../decide/pools.ts";
 import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../domain/lease.ts";
-import type { DispatchMode } from "../domain/pool.ts";
 import type { Run } from "../domain/run.ts";
+import type { DispatchMode } from "../domain/sessions/pool.ts";
 import { World } from "../domain/world.ts";
 import { batchFor, type EngineDeps } from "./options.ts";
 import { Requests } from "./requests.ts";

@@ -16,9 +16,9 @@ import {
 } from "../../test/rig/sessions.ts";
 import { explain } from "../decide/explain/explain.ts";
 import { runId } from "../domain/ids.ts";
-import type { PauseScope } from "../domain/pause.ts";
 import type { Run } from "../domain/run.ts";
 import { seconds } from "../domain/time.ts";
+import type { PauseScope } from "../domain/waiting/pause.ts";
 
 const asked = { by: "mo", why: "lunch" };
 const hold = (rig: Rig, scope: PauseScope) => rig.promised(rig.engine.api.hold(scope, asked));

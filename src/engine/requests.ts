@@ -1,7 +1,8 @@
 /** Carries out the requests of people. A request that came too late is dropped. */
-import { isGateClosed } from "../domain/needs.ts";
+
 import { findTask, type Run } from "../domain/run.ts";
 import { type Asked, cancellerOf, isHeld, isTerminal, type Task } from "../domain/task.ts";
+import { isGateClosed } from "../domain/waiting/needs.ts";
 import type { World } from "../domain/world.ts";
 import type { PendingRequest, Store } from "../store/store.ts";
 import type { Turn } from "./turn/turn.ts";

@@ -18,7 +18,7 @@ import {
   report,
 } from "../../test/rig/sessions.ts";
 import { workerId } from "../domain/ids.ts";
-import type { Session } from "../domain/session.ts";
+import type { Session } from "../domain/sessions/session.ts";
 import { hours, millis, minutes, seconds } from "../domain/time.ts";
 
 const sessionOf = (rig: Rig, id: string): Session | undefined => rig.engine.world.sessions.get(workerId(id));

@@ -1,7 +1,7 @@
 /** What no schedule can be faster than: the longest chain, the work shared out, and what each resource can bear. */
 import { upwardRanks } from "../decide/order/rank.ts";
+import type { LowerBound } from "../domain/durations/schedule.ts";
 import type { Graph } from "../domain/graph.ts";
-import type { LowerBound } from "../domain/schedule.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
 import { type Millis, millis } from "../domain/time.ts";
 import type { SiteSpec } from "./simulate.ts";

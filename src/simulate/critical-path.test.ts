@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { task } from "../../test/rig/builders.ts";
-import { NO_HISTORY } from "../domain/history.ts";
+import { NO_HISTORY } from "../domain/durations/history.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import { type Millis, millis, seconds } from "../domain/time.ts";
 import { criticalPath } from "./critical-path.ts";

@@ -1,7 +1,8 @@
 /** The chain of tasks that decided when the last one ended: from the last task, back to the task whose end let each of them begin. */
+
+import type { Placement } from "../domain/durations/schedule.ts";
 import { overlaps } from "../domain/paths.ts";
 import { type Run, taskOf } from "../domain/run.ts";
-import type { Placement } from "../domain/schedule.ts";
 import type { TaskSpec } from "../domain/spec.ts";
 import { invariant } from "../std/invariant.ts";
 

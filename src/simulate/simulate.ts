@@ -2,13 +2,13 @@
 import { blockers } from "../decide/explain/explain.ts";
 import type { LanePolicy } from "../decide/queue/lanes.ts";
 import type { NodeSpec } from "../decide/room/nodes.ts";
-import type { Blocker } from "../domain/explanation.ts";
-import type { History } from "../domain/history.ts";
+import type { History } from "../domain/durations/history.ts";
+import type { Placement } from "../domain/durations/schedule.ts";
 import { type RunId, runId, type WorkerId, workerId } from "../domain/ids.ts";
 import { type Run, type RunManifest, taskOf } from "../domain/run.ts";
-import type { Placement } from "../domain/schedule.ts";
 import { type Amounts, type Rates, SPEC_DEFAULTS, type TaskSpec } from "../domain/spec.ts";
 import { type Instant, instant, type Millis, millis } from "../domain/time.ts";
+import type { Blocker } from "../domain/waiting/explanation.ts";
 import { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import { forgetfulStore } from "../store/memory/forgetful.ts";

@@ -1,5 +1,5 @@
 /** How much of the resources a schedule uses: each worker's time, and each resource over time. */
-import type { Placement, ResourceUse, WorkerUse } from "../domain/schedule.ts";
+import type { Placement, ResourceUse, WorkerUse } from "../domain/durations/schedule.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
 import { type Millis, millis } from "../domain/time.ts";
 import { sessionsOf } from "./sessions.ts";

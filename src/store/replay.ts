@@ -1,11 +1,11 @@
 /** Folds the ledger in again and compares what it adds up to with what the tables say. The two must never disagree. */
 import { isDeepStrictEqual } from "node:util";
 import { type Event, isSystemEvent } from "../domain/event.ts";
-import { pausesOf, scopeKey } from "../domain/pause.ts";
 import { reduce } from "../domain/reduce.ts";
 import { type Run, type RunNo, taskOf } from "../domain/run.ts";
 import type { Task } from "../domain/task.ts";
 import type { Instant } from "../domain/time.ts";
+import { pausesOf, scopeKey } from "../domain/waiting/pause.ts";
 import { World } from "../domain/world.ts";
 import { InvariantError } from "../std/invariant.ts";
 import { type Range, Skips } from "../std/skips.ts";

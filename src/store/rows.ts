@@ -1,7 +1,6 @@
 /** Between the World and the tables: one row for each task that anything has happened to. */
 import type { TaskNo } from "../domain/graph.ts";
 import { workerId } from "../domain/ids.ts";
-import { countUnmet } from "../domain/needs.ts";
 import type { Outcome, Success } from "../domain/outcome.ts";
 import { type Run, type RunManifest, type RunNo, type RunStatus, taskOf } from "../domain/run.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
@@ -18,6 +17,7 @@ import {
   type Verifying,
 } from "../domain/task.ts";
 import { type Instant, instant, millis } from "../domain/time.ts";
+import { countUnmet } from "../domain/waiting/needs.ts";
 import { BLOCKED, newRun } from "../domain/world.ts";
 import { invariant, unreachable } from "../std/invariant.ts";
 

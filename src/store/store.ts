@@ -2,17 +2,18 @@
  * Where everything is kept. Verbs of the domain, not queries. Whatever a verb has answered survives any crash after the answer.
  * One scheduler at a time owns a store and writes through `commit`; any process may read, and leave a request for the owner.
  */
+
+import type { History, Lesson } from "../domain/durations/history.ts";
 import type { Event, RunSubmitted } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
-import type { History, Lesson } from "../domain/history.ts";
 import type { RunId, WorkerId } from "../domain/ids.ts";
 import type { TaskRef } from "../domain/outcome.ts";
-import type { Pause } from "../domain/pause.ts";
 import type { RunNo } from "../domain/run.ts";
-import type { Session } from "../domain/session.ts";
+import type { Session } from "../domain/sessions/session.ts";
 import type { Amounts, TaskSpec } from "../domain/spec.ts";
 import type { ProcessIdentity } from "../domain/task.ts";
 import { hours, type Instant } from "../domain/time.ts";
+import type { Pause } from "../domain/waiting/pause.ts";
 import type { Result } from "../std/result.ts";
 import type { Range } from "../std/skips.ts";
 import type { RunRow, TaskRow } from "./rows.ts";

@@ -1,6 +1,6 @@
 /** What is asked of a daemon and what it answers: one definition for the server, the client, the OpenAPI page and the MCP tools. */
 import { FAILURE_KINDS } from "../domain/outcome.ts";
-import { REPORTED_STATES, SESSION_TTL_MAX } from "../domain/session.ts";
+import { REPORTED_STATES, SESSION_TTL_MAX } from "../domain/sessions/session.ts";
 import { PRIORITIES } from "../domain/spec.ts";
 import { boolean, type Infer, integer, list, oneOf, string } from "../std/schema.ts";
 import { object } from "../std/schema-maps.ts";

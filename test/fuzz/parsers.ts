@@ -11,7 +11,7 @@ import { readDurations } from "../../src/app/simulate/durations.ts";
 import { LineCleaner, readOn, tailStart } from "../../src/cli/commands/look/log-bytes.ts";
 import { COMMANDS } from "../../src/cli/frame/commands.ts";
 import { parseCommandLine } from "../../src/cli/frame/parse.ts";
-import { formatBytes, parseBytes } from "../../src/domain/size.ts";
+import { formatBytes, parseBytes } from "../../src/domain/amounts/size.ts";
 import { DURATION_MAX, formatDuration, parseDuration } from "../../src/domain/time.ts";
 import { parseIdentity, parseOutcome } from "../../src/execute/process/directory.ts";
 import { parseSlot } from "../../src/execute/process/register.ts";

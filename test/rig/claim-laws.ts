@@ -1,9 +1,9 @@
 /** The laws of claims, checked from the ledger and from what sessions were given: each broken one is a sentence. */
 import { type Event, isTaskEvent, type TaskEvent } from "../../src/domain/event.ts";
-import { type PauseScope, scopeKey } from "../../src/domain/pause.ts";
 import type { Run } from "../../src/domain/run.ts";
 import { poolOf } from "../../src/domain/spec.ts";
 import { isHeld, type Task } from "../../src/domain/task.ts";
+import { type PauseScope, scopeKey } from "../../src/domain/waiting/pause.ts";
 import type { Played } from "./claims.ts";
 
 /** What ends a claim: one of these, once. */

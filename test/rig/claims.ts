@@ -1,9 +1,9 @@
 /** Random histories with sessions: they join, claim, report rightly and wrongly, and leave, while people, time and crashes do their part. */
 import fc from "fast-check";
-import type { PauseScope } from "../../src/domain/pause.ts";
 import type { Run } from "../../src/domain/run.ts";
 import { PRIORITIES, type TaskSpec } from "../../src/domain/spec.ts";
 import { millis, seconds } from "../../src/domain/time.ts";
+import type { PauseScope } from "../../src/domain/waiting/pause.ts";
 import type { Granted } from "../../src/engine/sessions/claim-service.ts";
 import type { WakeScheduler } from "../../src/engine/wake/wake-scheduler.ts";
 import type { Store } from "../../src/store/store.ts";

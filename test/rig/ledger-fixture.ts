@@ -1,10 +1,11 @@
 /** Makes what a store is given in tests: batches of events and rows, made as the engine makes them, by the same journal and reducer. */
+
+import type { Usage } from "../../src/domain/amounts/usage.ts";
 import type { TaskNews } from "../../src/domain/event.ts";
 import { runId, taskId, workerId } from "../../src/domain/ids.ts";
 import { type Run, type RunManifest, runNo, taskOf } from "../../src/domain/run.ts";
 import type { TaskSpec } from "../../src/domain/spec.ts";
 import { instant, later, millis, minutes, seconds } from "../../src/domain/time.ts";
-import type { Usage } from "../../src/domain/usage.ts";
 import { World } from "../../src/domain/world.ts";
 import { PendingBatch } from "../../src/engine/turn/pending-batch.ts";
 import type { Batch } from "../../src/store/store.ts";

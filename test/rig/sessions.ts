@@ -2,7 +2,7 @@
 import { UserError } from "../../src/domain/errors.ts";
 import { workerId } from "../../src/domain/ids.ts";
 import type { Run } from "../../src/domain/run.ts";
-import { SESSION_TTL, type Session, type SessionProfile } from "../../src/domain/session.ts";
+import { SESSION_TTL, type Session, type SessionProfile } from "../../src/domain/sessions/session.ts";
 import type { TaskSpec } from "../../src/domain/spec.ts";
 import { millis } from "../../src/domain/time.ts";
 import type { Wanted } from "../../src/engine/engine-api.ts";

@@ -99,7 +99,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "a pause does not hold tasks that wait already": bug("decide/pools.ts", "line.review(now, run);", ";"),
   "a pause does not reach what depends on it": bug(
-    "domain/pauses.ts",
+    "domain/waiting/pauses.ts",
     "void todo.push(run.tasks[no] as Task)",
     "undefined",
   ),
@@ -177,7 +177,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
     2_000,
   ),
   "dependents of what failed are run": bug(
-    "domain/needs.ts",
+    "domain/waiting/needs.ts",
     'need === "succeeded" ||',
     'need === "failed" || need === "succeeded" ||',
   ),

@@ -17,7 +17,7 @@ import {
 import { join } from "node:path";
 import { UserError } from "../../domain/errors.ts";
 import { isId } from "../../domain/ids.ts";
-import { SESSION_TTL_MAX } from "../../domain/session.ts";
+import { SESSION_TTL_MAX } from "../../domain/sessions/session.ts";
 import type { Instant } from "../../domain/time.ts";
 import { type Clock, systemClock } from "../../effects/clock.ts";
 import { makeFolders } from "../../effects/folders.ts";

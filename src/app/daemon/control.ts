@@ -1,9 +1,9 @@
 /** The part of the service for people: submit, pause, resume, drain, cancel, retry, requeue, approve, edit. */
 import { isAbsolute } from "node:path";
 import { UserError } from "../../domain/errors.ts";
-import { scopeKey } from "../../domain/pause.ts";
 import { isTerminal } from "../../domain/task.ts";
 import { millis } from "../../domain/time.ts";
+import { scopeKey } from "../../domain/waiting/pause.ts";
 import { digestOf } from "../../effects/digest.ts";
 import { readEdit } from "../../plan/edit.ts";
 import type { RequestKind } from "../../store/store.ts";

@@ -1,10 +1,10 @@
 /** What every part of the daemon's service works with, and how it looks up the names of callers. */
 
 import { UserError } from "../../domain/errors.ts";
-import type { PauseScope } from "../../domain/pause.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
 import { LOCAL_POOL } from "../../domain/spec.ts";
 import type { Asked, Task } from "../../domain/task.ts";
+import type { PauseScope } from "../../domain/waiting/pause.ts";
 import type { Visitor } from "../../engine/engine-api.ts";
 import type { RunRow } from "../../store/rows.ts";
 import type { Caller } from "../../wire/service.ts";

@@ -1,5 +1,5 @@
 /** How sessions are reached: sessions that listen are told at once; for the others a pool may have a command that wakes them. */
-import type { Session } from "../../domain/session.ts";
+import type { Session } from "../../domain/sessions/session.ts";
 import { type Instant, later, type Millis, seconds } from "../../domain/time.ts";
 import type { Clock, Timer } from "../../effects/clock.ts";
 import type { Waker, WakeTarget } from "../../engine/wake/wake-port.ts";

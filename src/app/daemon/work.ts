@@ -1,7 +1,7 @@
 /** The part of the service for sessions: join, wait for a wake, claim, and report. */
 import { runId, taskId, workerId } from "../../domain/ids.ts";
 import type { Failure } from "../../domain/outcome.ts";
-import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/session.ts";
+import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/sessions/session.ts";
 import { isHeld } from "../../domain/task.ts";
 import { type Millis, millis } from "../../domain/time.ts";
 import type { EngineApi } from "../../engine/engine-api.ts";

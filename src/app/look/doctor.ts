@@ -3,9 +3,9 @@
 import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { formatBytes } from "../../domain/amounts/size.ts";
 import { UserError } from "../../domain/errors.ts";
 import type { RunNo } from "../../domain/run.ts";
-import { formatBytes } from "../../domain/size.ts";
 import { isAlive } from "../../effects/host.ts";
 import { sight } from "../../execute/process/marks.ts";
 import { readStateId, slotsLeft } from "../../execute/process/register.ts";

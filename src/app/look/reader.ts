@@ -1,11 +1,11 @@
 /** Reads a state directory: changes nothing, needs no scheduler, and may run beside one. */
 import { UserError } from "../../domain/errors.ts";
-import type { KeptWish } from "../../domain/explanation.ts";
 import { runId, taskId } from "../../domain/ids.ts";
 import type { Run, RunNo } from "../../domain/run.ts";
 import { findTask } from "../../domain/run.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Instant } from "../../domain/time.ts";
+import type { KeptWish } from "../../domain/waiting/explanation.ts";
 import { systemClock } from "../../effects/clock.ts";
 import { closest } from "../../std/closest.ts";
 import { openStore } from "../../store/open.ts";

@@ -1,8 +1,8 @@
 /** Pauses and resumes where no scheduler works: recorded for the next scheduler. */
 import { UserError } from "../../domain/errors.ts";
-import { type PauseScope, scopeKey } from "../../domain/pause.ts";
 import { LOCAL_POOL } from "../../domain/spec.ts";
 import type { Asked } from "../../domain/task.ts";
+import { type PauseScope, scopeKey } from "../../domain/waiting/pause.ts";
 import type { Executor } from "../../execute/executor.ts";
 import { InvariantError, invariant } from "../../std/invariant.ts";
 import type { RunRow } from "../../store/rows.ts";

@@ -1,9 +1,9 @@
 /** The scope of a request to pause, resume or drain: everything when nothing is named, else a pool, a run or a task. */
 import { UserError } from "../../domain/errors.ts";
 import type { TaskNo } from "../../domain/graph.ts";
-import type { PauseScope } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
 import { poolOf } from "../../domain/spec.ts";
+import type { PauseScope } from "../../domain/waiting/pause.ts";
 import { closest } from "../../std/closest.ts";
 import type { RunRow } from "../../store/rows.ts";
 import type { Store } from "../../store/store.ts";

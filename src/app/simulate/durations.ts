@@ -1,8 +1,8 @@
 /** How long each task of a plan really takes in a simulation: by the file, else the plan, else earlier runs, else a second. */
 import { readFile } from "node:fs/promises";
+import { knownDuration } from "../../domain/durations/estimate.ts";
+import type { History } from "../../domain/durations/history.ts";
 import { UserError } from "../../domain/errors.ts";
-import { knownDuration } from "../../domain/estimate.ts";
-import type { History } from "../../domain/history.ts";
 import type { TaskId } from "../../domain/ids.ts";
 import type { TaskSpec } from "../../domain/spec.ts";
 import { DURATION_MAX, type Millis, millis } from "../../domain/time.ts";

@@ -1,7 +1,7 @@
 /** `rota simulate`: a plan on virtual time, with what is known about it, and with other workers or resources. */
 import { existsSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { type History, NO_HISTORY } from "../../domain/history.ts";
+import { type History, NO_HISTORY } from "../../domain/durations/history.ts";
 import { taskId } from "../../domain/ids.ts";
 import { millis } from "../../domain/time.ts";
 import { machineCapacity } from "../../effects/machine.ts";

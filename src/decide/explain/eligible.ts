@@ -2,16 +2,17 @@
  * Whether a task may be given to a worker now, and if not, every reason against it, with the numbers. The dispatcher asks the same
  * questions of the same parts when it chooses, so that explanation and choice cannot differ.
  */
-import type { Excess, RateShortage, Shortage, Wait } from "../../domain/explanation.ts";
+
 import type { WorkerId } from "../../domain/ids.ts";
-import { isGateClosed } from "../../domain/needs.ts";
 import type { Outcome } from "../../domain/outcome.ts";
-import type { DispatchMode } from "../../domain/pool.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
-import type { Session } from "../../domain/session.ts";
+import type { DispatchMode } from "../../domain/sessions/pool.ts";
+import type { Session } from "../../domain/sessions/session.ts";
 import { poolOf } from "../../domain/spec.ts";
 import { type Asked, laneOf, type Task, type TaskState } from "../../domain/task.ts";
 import { type Instant, millis } from "../../domain/time.ts";
+import type { Excess, RateShortage, Shortage, Wait } from "../../domain/waiting/explanation.ts";
+import { isGateClosed } from "../../domain/waiting/needs.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { inTheWay, type Shadow } from "../queue/reservation.ts";
 import type { Node, Spot } from "../room/nodes.ts";

@@ -1,9 +1,9 @@
 /** How long tasks are likely to take, as explanations say it: the plan, earlier runs, this run, and what is known of the others. */
-import { estimatesOf } from "../../domain/estimate.ts";
-import type { Estimate } from "../../domain/explanation.ts";
+import { estimatesOf } from "../../domain/durations/estimate.ts";
 import type { Run } from "../../domain/run.ts";
 import type { Task } from "../../domain/task.ts";
 import { millis } from "../../domain/time.ts";
+import type { Estimate } from "../../domain/waiting/explanation.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { ESTIMATE_SOURCES } from "../order/estimates.ts";
 

@@ -1,11 +1,20 @@
 /** Says why a task is not running, by asking what the dispatcher asks and in the same order. */
-import type { Blocker, Explanation, Gate, PoolThere, TaskGlimpse, Wait, WaitReason } from "../../domain/explanation.ts";
+
 import type { TaskNo } from "../../domain/graph.ts";
 import { type Run, remaining, taskOf } from "../../domain/run.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Session } from "../../domain/sessions/session.ts";
 import { poolOf } from "../../domain/spec.ts";
 import { isHeld, type Status, type Task } from "../../domain/task.ts";
 import { type Instant, later, millis } from "../../domain/time.ts";
+import type {
+  Blocker,
+  Explanation,
+  Gate,
+  PoolThere,
+  TaskGlimpse,
+  Wait,
+  WaitReason,
+} from "../../domain/waiting/explanation.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { fits, freeAt } from "../room/room.ts";
 import type { Shape } from "../room/shapes.ts";

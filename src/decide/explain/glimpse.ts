@@ -1,7 +1,8 @@
 /** Another task, as far as an explanation shows it. */
-import type { Some, TaskGlimpse } from "../../domain/explanation.ts";
+
 import { isHeld, type Status, type Task } from "../../domain/task.ts";
 import type { Instant } from "../../domain/time.ts";
+import type { Some, TaskGlimpse } from "../../domain/waiting/explanation.ts";
 
 /** Lists are cut to this many, and say how many there are. */
 export const LISTED_MAX = 5;

@@ -1,8 +1,8 @@
 /** What a blocked task waits for: the tasks before it, and the tasks at the far end of those chains. */
 import type { TaskNo } from "../../domain/graph.ts";
-import { isGateClosed, isMet } from "../../domain/needs.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
 import type { Task } from "../../domain/task.ts";
+import { isGateClosed, isMet } from "../../domain/waiting/needs.ts";
 
 /** Whether it waits for other tasks, and not only for a person. */
 export const isHeldBackByNeeds = (task: Task): boolean =>

@@ -1,12 +1,12 @@
 /** When a wait is likely to end, where that can be known. */
 
-import { expectedEnd, remainingCost } from "../../domain/estimate.ts";
-import type { Estimate, Unblock, Wait } from "../../domain/explanation.ts";
+import { expectedEnd, remainingCost } from "../../domain/durations/estimate.ts";
 import type { TaskNo } from "../../domain/graph.ts";
-import { isGateClosed } from "../../domain/needs.ts";
 import { findTask, type Run, taskOf } from "../../domain/run.ts";
 import type { Task } from "../../domain/task.ts";
 import { type Instant, instant } from "../../domain/time.ts";
+import type { Estimate, Unblock, Wait } from "../../domain/waiting/explanation.ts";
+import { isGateClosed } from "../../domain/waiting/needs.ts";
 import { unreachable } from "../../std/invariant.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { Draw } from "../room/room.ts";

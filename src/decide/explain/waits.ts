@@ -3,10 +3,11 @@
  * reason to wait changes, and once for every task that is withheld. The other tasks stand behind the first one, so a hundred thousand
  * tasks that wait for the same worker are one line in the ledger.
  */
-import type { WaitReason } from "../../domain/explanation.ts";
+
 import type { Run, RunNo } from "../../domain/run.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Instant } from "../../domain/time.ts";
+import type { WaitReason } from "../../domain/waiting/explanation.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { Notice } from "../queue/behind.ts";
 import type { Candidate } from "../queue/queue.ts";

@@ -1,5 +1,5 @@
 /** The durations of a finished run's tasks, for the estimates of later runs. */
-import type { Lesson } from "../../domain/history.ts";
+import type { Lesson } from "../../domain/durations/history.ts";
 import { isTaken } from "../../domain/outcome.ts";
 import type { Run } from "../../domain/run.ts";
 

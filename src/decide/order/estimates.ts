@@ -1,6 +1,6 @@
 /** How long each task will take, as far as it is known: the plan first, then what was recorded, then nothing but the graph. */
-import { knownDuration } from "../../domain/estimate.ts";
-import type { DurationRecord, EstimateError } from "../../domain/history.ts";
+import { knownDuration } from "../../domain/durations/estimate.ts";
+import type { DurationRecord, EstimateError } from "../../domain/durations/history.ts";
 import type { TaskSpec } from "../../domain/spec.ts";
 
 export const ESTIMATE_SOURCES = ["plan", "history", "typical", "hops"] as const;

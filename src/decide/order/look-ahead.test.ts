@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { task } from "../../../test/rig/builders.ts";
 import { Floor } from "../../../test/rig/floor.ts";
 import { openRig, type RigOptions, statesOf } from "../../../test/rig/rig.ts";
-import type { EstimateError } from "../../domain/history.ts";
+import type { EstimateError } from "../../domain/durations/history.ts";
 import { runId } from "../../domain/ids.ts";
 import type { Task } from "../../domain/task.ts";
 import { millis, seconds } from "../../domain/time.ts";

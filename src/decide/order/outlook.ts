@@ -1,10 +1,10 @@
 /** What is left of a run as look-ahead sees it: flat arrays, so that playing it through costs microseconds. */
 
 import { type TaskNo, taskNo } from "../../domain/graph.ts";
-import { isGateClosed } from "../../domain/needs.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
 import { isHeld, isTerminal, type Task } from "../../domain/task.ts";
 import type { Instant } from "../../domain/time.ts";
+import { isGateClosed } from "../../domain/waiting/needs.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { demandsOf } from "./demands.ts";
 import type { Course } from "./rollout-play.ts";

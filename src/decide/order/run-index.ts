@@ -1,5 +1,5 @@
 /** What a dispatcher keeps about each run: its queue, what its tasks ask for, how long they are expected to take, and their order. */
-import type { History } from "../../domain/history.ts";
+import type { History } from "../../domain/durations/history.ts";
 import type { Run, RunNo } from "../../domain/run.ts";
 import type { Task } from "../../domain/task.ts";
 import { type Instant, later, millis } from "../../domain/time.ts";

@@ -1,12 +1,12 @@
 /** Every ready task, and where it stands: in the queue, backing off, behind the files of another task, or withheld. */
 
 import type { WorkerId } from "../../domain/ids.ts";
-import type { Pause } from "../../domain/pause.ts";
-import type { Pauses } from "../../domain/pauses.ts";
 import type { Run, RunNo } from "../../domain/run.ts";
 import type { Priority } from "../../domain/spec.ts";
 import { laneOf, type Ready, type Task } from "../../domain/task.ts";
 import { between, type Instant, later, millis } from "../../domain/time.ts";
+import type { Pause } from "../../domain/waiting/pause.ts";
+import type { Pauses } from "../../domain/waiting/pauses.ts";
 import { Heap } from "../../std/heap.ts";
 import type { Shape } from "../room/shapes.ts";
 import { laneAbove, type Patience, type Tally, WaitingLines } from "./aging.ts";

@@ -1,6 +1,6 @@
 /** Ready tasks that the dispatcher may not give out for now: a person put them on hold, or they are kept for one session. */
 import type { WorkerId } from "../../domain/ids.ts";
-import type { Pauses } from "../../domain/pauses.ts";
+import type { Pauses } from "../../domain/waiting/pauses.ts";
 import type { Candidate } from "./queue.ts";
 
 export class Aside {

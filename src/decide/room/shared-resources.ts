@@ -1,8 +1,8 @@
 /** What all pools share: the plans' own capacities, the files, the services that tasks depend on, and what is on hold. */
 
-import { Pauses } from "../../domain/pauses.ts";
 import type { Run, RunNo } from "../../domain/run.ts";
 import type { Instant } from "../../domain/time.ts";
+import { Pauses } from "../../domain/waiting/pauses.ts";
 import { Keys } from "../queue/keys.ts";
 import type { Candidate } from "../queue/queue.ts";
 import { Breakers } from "./breakers.ts";

@@ -1,8 +1,8 @@
 /** What the end of a task does to tasks that waited for its success: they can never run. */
 import type { TaskNo } from "../../domain/graph.ts";
-import { isMet } from "../../domain/needs.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
 import { isTerminal, type Task } from "../../domain/task.ts";
+import { isMet } from "../../domain/waiting/needs.ts";
 
 /** The tasks that must be skipped because `ended` did not succeed. Only its direct dependents: the caller asks about each of them in turn. */
 export function toSkip(run: Run, ended: Task): readonly TaskNo[] {

@@ -1,6 +1,7 @@
 /** Whether a run has come to an end, or cannot go on by itself. */
-import { awaitsApproval } from "../../domain/needs.ts";
+
 import { type Run, type RunEnd, type RunStall, remaining } from "../../domain/run.ts";
+import { awaitsApproval } from "../../domain/waiting/needs.ts";
 
 export type RunVerdict =
   | { readonly kind: "going" }

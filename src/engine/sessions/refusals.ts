@@ -4,7 +4,7 @@
  * end. Kept in memory alone: a new scheduler asks each session once more.
  */
 import type { WorkerId } from "../../domain/ids.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Session } from "../../domain/sessions/session.ts";
 import type { Task } from "../../domain/task.ts";
 
 /** Gives the sessions that fit the task, busy or not. */

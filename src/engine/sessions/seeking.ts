@@ -2,7 +2,7 @@
 
 import type { Shape } from "../../decide/room/shapes.ts";
 import { misfitOf } from "../../decide/roster.ts";
-import type { Session, SessionProfile } from "../../domain/session.ts";
+import type { Session, SessionProfile } from "../../domain/sessions/session.ts";
 import { PRIORITIES, type Priority } from "../../domain/spec.ts";
 
 export const seekerOf = ({ profile }: Session): { readonly sees: (shape: Shape) => boolean } => ({

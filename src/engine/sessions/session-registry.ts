@@ -3,7 +3,7 @@ import type { Pools } from "../../decide/pools.ts";
 import { type Authority, foreignSession, mayActFor, mustActFor } from "../../domain/authority.ts";
 import { UserError } from "../../domain/errors.ts";
 import type { WorkerId } from "../../domain/ids.ts";
-import { LOSSES_MAX, type ReportedState, type Session, type SessionProfile } from "../../domain/session.ts";
+import { LOSSES_MAX, type ReportedState, type Session, type SessionProfile } from "../../domain/sessions/session.ts";
 import { isLocalWorker, poolOf } from "../../domain/spec.ts";
 import { isHeld } from "../../domain/task.ts";
 import { type Instant, later, millis } from "../../domain/time.ts";

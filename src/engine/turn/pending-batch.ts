@@ -1,4 +1,6 @@
 /** The events since the last commit: each one is folded into the World at once, and waits here to be written. */
+
+import type { Lesson } from "../../domain/durations/history.ts";
 import {
   type Event,
   isFromCall,
@@ -8,13 +10,12 @@ import {
   type SystemNews,
   type TaskNews,
 } from "../../domain/event.ts";
-import type { Lesson } from "../../domain/history.ts";
 import type { WorkerId } from "../../domain/ids.ts";
-import { pausesOf, scopeKey } from "../../domain/pause.ts";
 import { reduce } from "../../domain/reduce.ts";
 import type { Run, RunNo } from "../../domain/run.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Instant } from "../../domain/time.ts";
+import { pausesOf, scopeKey } from "../../domain/waiting/pause.ts";
 import type { Change, World } from "../../domain/world.ts";
 import { type RunRow, toRunRow, toTaskRow } from "../../store/rows.ts";
 import type { Batch, DoneKey, Epoch, Remembered, TaskWrite } from "../../store/store.ts";

@@ -1,9 +1,10 @@
 /** What the cycle sees, what it may do, and what it reports. There is no way to claim in here. */
-import type { CycleReport, WakeTally } from "../../domain/cycle.ts";
+
 import type { Event, TaskNews } from "../../domain/event.ts";
 import type { WorkerId } from "../../domain/ids.ts";
 import type { Run } from "../../domain/run.ts";
-import type { Session } from "../../domain/session.ts";
+import type { CycleReport, WakeTally } from "../../domain/sessions/cycle.ts";
+import type { Session } from "../../domain/sessions/session.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Instant, Millis } from "../../domain/time.ts";
 

@@ -3,9 +3,9 @@
  * port nor any of its imports has a way to.
  */
 import { climb, LADDER, type LadderLimits, monotonic, STARVING_AGE } from "../../decide/rules/ladder.ts";
-import { SWEEP_LIMIT, SWEEP_REASON, WAKE_REASON } from "../../domain/cycle.ts";
 import { UserError } from "../../domain/errors.ts";
 import type { OfferEnd } from "../../domain/event.ts";
+import { SWEEP_LIMIT, SWEEP_REASON, WAKE_REASON } from "../../domain/sessions/cycle.ts";
 import { between, earliest, formatDuration, later, type Millis, millis, seconds } from "../../domain/time.ts";
 import type { Clock, Timer } from "../../effects/clock.ts";
 import { InvariantError } from "../../std/invariant.ts";

@@ -1,5 +1,5 @@
 /** The sums over all cycles so far. */
-import type { WakeTally } from "../../domain/cycle.ts";
+import type { WakeTally } from "../../domain/sessions/cycle.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { CycleResult } from "./wake-port.ts";
 

@@ -5,7 +5,7 @@ import type { Pools } from "../../decide/pools.ts";
 import type { Candidate } from "../../decide/queue/queue.ts";
 import type { Shape } from "../../decide/room/shapes.ts";
 import { misfitOf } from "../../decide/roster.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Session } from "../../domain/sessions/session.ts";
 import type { World } from "../../domain/world.ts";
 import type { SessionRegistry } from "../sessions/session-registry.ts";
 import type { Turn } from "../turn/turn.ts";

@@ -2,9 +2,9 @@
 
 import type { Pools } from "../../decide/pools.ts";
 import type { Breakers } from "../../decide/room/breakers.ts";
+import type { History } from "../../domain/durations/history.ts";
 import { UserError } from "../../domain/errors.ts";
 import type { Event } from "../../domain/event.ts";
-import type { History } from "../../domain/history.ts";
 import { isLocal } from "../../domain/lease.ts";
 import type { Run, RunNo } from "../../domain/run.ts";
 import { aheadOf, isHeld, isWorking, type Task } from "../../domain/task.ts";

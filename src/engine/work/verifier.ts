@@ -3,12 +3,12 @@
  * already. Only a limited number run at once. A command that was lost with its scheduler proves nothing about the work, and runs again.
  */
 
+import { usedByBoth } from "../../domain/amounts/usage.ts";
 import { workerId } from "../../domain/ids.ts";
 import type { Outcome, Success } from "../../domain/outcome.ts";
 import type { Run } from "../../domain/run.ts";
 import type { Task, Verifying } from "../../domain/task.ts";
 import { later, type Millis, millis } from "../../domain/time.ts";
-import { usedByBoth } from "../../domain/usage.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { Leases } from "./leases.ts";
 import type { Acceptance, LiveAttempt, LocalWorkers } from "./local-workers.ts";

@@ -5,7 +5,7 @@ import { PRESSURE_POLICY } from "../../decide/queue/pressure.ts";
 import { Deadlines } from "../../decide/rules/deadlines.ts";
 import { nextDeadline } from "../../decide/rules/timeouts.ts";
 import type { WorkerId } from "../../domain/ids.ts";
-import type { DispatchMode } from "../../domain/pool.ts";
+import type { DispatchMode } from "../../domain/sessions/pool.ts";
 import { type Millis, seconds } from "../../domain/time.ts";
 import type { World } from "../../domain/world.ts";
 import type { EngineDeps } from "../options.ts";

@@ -1,9 +1,9 @@
 /** One attempt from its first process to its last: command, leftovers, masks, and then the outcome. */
 import { constants } from "node:os";
+import type { Usage } from "../../domain/amounts/usage.ts";
 import type { Outcome, TimeoutLimit } from "../../domain/outcome.ts";
 import type { ProcessIdentity, StopReason } from "../../domain/task.ts";
 import { type Instant, instant, later, type Millis, millis } from "../../domain/time.ts";
-import type { Usage } from "../../domain/usage.ts";
 import { type Clock, sleep, type Timer } from "../../effects/clock.ts";
 import { isAlive } from "../../effects/host.ts";
 import { unreachable } from "../../std/invariant.ts";

@@ -1,6 +1,7 @@
 /** Requests that can never be met: the user is told before the plan runs. */
+
+import { formatBytes } from "../../domain/amounts/size.ts";
 import { type TaskNo, taskNo } from "../../domain/graph.ts";
-import { formatBytes } from "../../domain/size.ts";
 import { type Amounts, type Rates, SPEC_DEFAULTS, type TaskSpec } from "../../domain/spec.ts";
 
 export interface Impossible {

@@ -1,7 +1,8 @@
 /** The short texts of a plan that have a meaning of their own: ids, durations, amounts, paths, words. */
+
+import { parseBytes } from "../../domain/amounts/size.ts";
 import { ID_LENGTH_MAX, isId, type TaskId, taskId } from "../../domain/ids.ts";
 import { normalizePath, PATH_LENGTH_MAX } from "../../domain/paths.ts";
-import { parseBytes } from "../../domain/size.ts";
 import type { Rate } from "../../domain/spec.ts";
 import { formatDuration, type Millis, millis, parseDuration } from "../../domain/time.ts";
 import { integer, number, type Schema, string, text, union } from "../../std/schema.ts";

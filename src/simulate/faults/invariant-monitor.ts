@@ -7,7 +7,7 @@ import { UserError } from "../../domain/errors.ts";
 import { type Event, isTaskEvent } from "../../domain/event.ts";
 import type { RunId } from "../../domain/ids.ts";
 import type { RunNo } from "../../domain/run.ts";
-import type { SessionProfile } from "../../domain/session.ts";
+import type { SessionProfile } from "../../domain/sessions/session.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { LeaseReport, LeaseReportResult } from "../../engine/sessions/session-reports.ts";
 import { UNWRITTEN_MAX } from "../../engine/turn/recorder.ts";

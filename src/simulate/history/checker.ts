@@ -11,9 +11,9 @@ import {
   type TaskEvent,
 } from "../../domain/event.ts";
 import type { WorkerId } from "../../domain/ids.ts";
-import { type Pause, scopeKey } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
 import type { Amounts } from "../../domain/spec.ts";
+import { type Pause, scopeKey } from "../../domain/waiting/pause.ts";
 import { type Range, Skips } from "../../std/skips.ts";
 import { awaitsPerson, checkClaim, type SeenSession } from "./claims.ts";
 import { checkEnd } from "./ends.ts";

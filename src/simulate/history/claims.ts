@@ -3,9 +3,9 @@
 import type { TaskClaimed } from "../../domain/event.ts";
 import type { WorkerId } from "../../domain/ids.ts";
 import { EXPIRIES_MAX } from "../../domain/lease.ts";
-import { type Pause, scopeKey } from "../../domain/pause.ts";
-import type { SessionProfile, SessionState } from "../../domain/session.ts";
+import type { SessionProfile, SessionState } from "../../domain/sessions/session.ts";
 import { LOCAL_POOL, poolOf } from "../../domain/spec.ts";
+import { type Pause, scopeKey } from "../../domain/waiting/pause.ts";
 import { isEnded, isHeld, nameOf, type SeenTask } from "./seen.ts";
 import type { Shared } from "./shared.ts";
 

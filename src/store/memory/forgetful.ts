@@ -1,5 +1,5 @@
 /** A store that keeps nothing: for virtual time, where nothing is ever read back. */
-import type { History } from "../../domain/history.ts";
+import type { History } from "../../domain/durations/history.ts";
 import { ok } from "../../std/result.ts";
 import type { WorkingStore } from "../store.ts";
 

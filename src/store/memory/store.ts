@@ -1,13 +1,14 @@
 /** The store in memory: the same promises as long as the process lives. For simulations, tests and plans that need no record. */
+
+import { afterLessons, type History, NO_HISTORY } from "../../domain/durations/history.ts";
 import { type Event, isRecorded } from "../../domain/event.ts";
 import type { TaskNo } from "../../domain/graph.ts";
-import { afterLessons, type History, NO_HISTORY } from "../../domain/history.ts";
 import type { WorkerId } from "../../domain/ids.ts";
-import type { Pause } from "../../domain/pause.ts";
 import type { RunNo } from "../../domain/run.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Session } from "../../domain/sessions/session.ts";
 import type { TaskSpec } from "../../domain/spec.ts";
 import { type Instant, later, type Millis } from "../../domain/time.ts";
+import type { Pause } from "../../domain/waiting/pause.ts";
 import type { Clock } from "../../effects/clock.ts";
 import { err, ok } from "../../std/result.ts";
 import { joined, type Range } from "../../std/skips.ts";

@@ -1,8 +1,8 @@
 /** Events of the scheduler as a whole, for readers: sessions that come and go, and what people put on hold. */
 import type { SystemEvent } from "../../domain/event.ts";
-import type { PauseScope } from "../../domain/pause.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
 import type { Asked } from "../../domain/task.ts";
+import type { PauseScope } from "../../domain/waiting/pause.ts";
 import { unreachable } from "../../std/invariant.ts";
 import type { EventReply } from "../../wire/replies/event.ts";
 import type { AskedReply } from "../../wire/replies/why.ts";

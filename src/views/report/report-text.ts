@@ -1,7 +1,8 @@
 /** The end of a run on a terminal: failures first, the verdict last, because the reader looks at the last line. */
-import type { Blocker } from "../../domain/explanation.ts";
+
 import { describeOutcome } from "../../domain/outcome.ts";
 import { formatDuration } from "../../domain/time.ts";
+import type { Blocker } from "../../domain/waiting/explanation.ts";
 import { attemptWords } from "../status/named.ts";
 import { type Line, paintSections, path, quiet, strong, type Theme, type Tone, table, toned } from "../text/line.ts";
 import { grouped, percent, plural } from "../text/moment.ts";

@@ -1,11 +1,11 @@
 /** How a run ended: the last text that a person reads about it, and the last line for a program. */
 
-import type { Blocker } from "../../domain/explanation.ts";
 import type { RunId, TaskId } from "../../domain/ids.ts";
 import type { Outcome } from "../../domain/outcome.ts";
 import type { Run, RunOutcome } from "../../domain/run.ts";
 import type { Task } from "../../domain/task.ts";
 import { between, type Instant, instant, type Millis, millis } from "../../domain/time.ts";
+import type { Blocker } from "../../domain/waiting/explanation.ts";
 import type { SummaryReply } from "../../wire/replies/run.ts";
 import { isRetry, type Titled, titleOf } from "../status/named.ts";
 import { leavesLog } from "../status/own-log.ts";

@@ -1,5 +1,5 @@
 /** A simulation in a terminal: how long, how close to the best possible, what decides it, what stays unused, and what if. */
-import type { LowerBound, ResourceUse } from "../../domain/schedule.ts";
+import type { LowerBound, ResourceUse } from "../../domain/durations/schedule.ts";
 import { formatDuration, instant, type Millis } from "../../domain/time.ts";
 import { blockerLines, chain } from "../report/report-text.ts";
 import { type Line, paintSections, quiet, type Span, strong, type Theme, table, toned } from "../text/line.ts";

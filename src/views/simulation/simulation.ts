@@ -1,9 +1,9 @@
 /** The result of a simulation, for people and programs: one model, also as JSON or as a timeline to be drawn. */
 
-import type { Blocker } from "../../domain/explanation.ts";
+import type { LowerBound, Placement, ResourceUse, WorkerUse } from "../../domain/durations/schedule.ts";
 import { runId, type TaskId } from "../../domain/ids.ts";
-import type { LowerBound, Placement, ResourceUse, WorkerUse } from "../../domain/schedule.ts";
 import { instant, type Millis } from "../../domain/time.ts";
+import type { Blocker } from "../../domain/waiting/explanation.ts";
 import type { FiguresReply, SimulationReply } from "../../wire/replies/plan.ts";
 import { plural } from "../text/moment.ts";
 import type { Timeline } from "../timeline/timeline.ts";

@@ -1,6 +1,6 @@
 /** What a soak has shown, for people and for programs. */
 
-import { formatBytes } from "../../domain/size.ts";
+import { formatBytes } from "../../domain/amounts/size.ts";
 import { formatDuration, type Millis, millis } from "../../domain/time.ts";
 import type { SoakReply } from "../../wire/replies/output.ts";
 import { type Line, quiet, strong, table, toned } from "../text/line.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { releaseDispatcher, releaseFixture } from "../../../test/rig/release.ts";
 import { RunFixture } from "../../../test/rig/run-fixture.ts";
 import { waitsOf } from "../../decide/explain/explain.ts";
-import { forecast } from "../../domain/estimate.ts";
+import { forecast } from "../../domain/durations/estimate.ts";
 import { seconds } from "../../domain/time.ts";
 import type { Theme } from "../text/line.ts";
 import { displayWidth } from "../text/text.ts";

@@ -1,14 +1,14 @@
 /** A running run: a picture of the size of the terminal that can be drawn again and again, and lines for a pipe. */
 
-import type { Forecast } from "../../domain/estimate.ts";
+import type { Forecast } from "../../domain/durations/estimate.ts";
 import { type Event, isSystemEvent, isTaskEvent, type TaskEvent } from "../../domain/event.ts";
-import type { Wait } from "../../domain/explanation.ts";
 import type { TaskId } from "../../domain/ids.ts";
-import { awaitsApproval } from "../../domain/needs.ts";
 import { describeOutcome, isTaken, type Outcome } from "../../domain/outcome.ts";
 import { type Run, taskOf } from "../../domain/run.ts";
 import { type Held, isHeld, type Task, type TaskState } from "../../domain/task.ts";
 import { between, formatDuration, type Instant } from "../../domain/time.ts";
+import type { Wait } from "../../domain/waiting/explanation.ts";
+import { awaitsApproval } from "../../domain/waiting/needs.ts";
 import { eventWords } from "../events/events.ts";
 import {
   type Line,

@@ -1,10 +1,10 @@
 /** A run on one screen: what runs, what waits and why, what failed, and what to do next. */
 
-import type { WaitReason } from "../../domain/explanation.ts";
 import type { TaskId } from "../../domain/ids.ts";
 import { describeOutcome, refText } from "../../domain/outcome.ts";
 import { PRIORITIES } from "../../domain/spec.ts";
 import { between, formatDuration } from "../../domain/time.ts";
+import type { WaitReason } from "../../domain/waiting/explanation.ts";
 import type { PauseReply } from "../../wire/replies/control.ts";
 import {
   type Line,

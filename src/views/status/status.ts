@@ -1,14 +1,14 @@
 /** What a run is doing: which tasks run, which wait and why, which failed. The model; text and JSON are made from it. */
 
-import type { KeptWish, Wait, WaitReason } from "../../domain/explanation.ts";
-import { WAIT_REASONS } from "../../domain/explanation.ts";
 import type { RunId, TaskId, WorkerId } from "../../domain/ids.ts";
 import { isTaken, type Outcome, type TaskRef } from "../../domain/outcome.ts";
-import type { Pause } from "../../domain/pause.ts";
 import { type Run, remaining, taskOf } from "../../domain/run.ts";
 import { PRIORITIES, type Priority, poolOf } from "../../domain/spec.ts";
 import { type FailReason, type Held, isHeld, type StopReason, type Task } from "../../domain/task.ts";
 import { type Instant, instant, type Millis } from "../../domain/time.ts";
+import type { KeptWish, Wait, WaitReason } from "../../domain/waiting/explanation.ts";
+import { WAIT_REASONS } from "../../domain/waiting/explanation.ts";
+import type { Pause } from "../../domain/waiting/pause.ts";
 import type { PauseReply } from "../../wire/replies/control.ts";
 import type { StatusReply } from "../../wire/replies/status.ts";
 import { outcomeJson } from "../report/outcome.ts";

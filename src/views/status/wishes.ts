@@ -1,6 +1,7 @@
 /** What people asked for while no scheduler was running: it is kept, and done as soon as the run is resumed. */
-import type { KeptWish } from "../../domain/explanation.ts";
+
 import type { Instant } from "../../domain/time.ts";
+import type { KeptWish } from "../../domain/waiting/explanation.ts";
 import type { WishReply } from "../../wire/replies/why.ts";
 import { askedJson } from "../events/system-events.ts";
 import { type Line, quiet, strong, table, toned } from "../text/line.ts";

@@ -1,6 +1,6 @@
 /** The workers: those of this machine and the sessions, what each of them holds, and what is on hold. */
 
-import type { SessionState } from "../../domain/session.ts";
+import type { SessionState } from "../../domain/sessions/session.ts";
 import { type Instant, instant } from "../../domain/time.ts";
 import type { DrainReply, PauseReply } from "../../wire/replies/control.ts";
 import type { SessionReply, WorkerReply } from "../../wire/replies/session.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Wait } from "../../domain/explanation.ts";
 import { taskId } from "../../domain/ids.ts";
 import { instant, later, seconds } from "../../domain/time.ts";
+import type { Wait } from "../../domain/waiting/explanation.ts";
 import { waitJson, waitPhrase, waitSentence } from "./wait.ts";
 
 const NOW = instant(1_773_489_600_000);

@@ -1,10 +1,18 @@
 /** Why a task waits, in words: a phrase for lists, a sentence for one task, and an object for programs. */
 
-import type { Holder, RateShortage, Shortage, Some, TaskGlimpse, Wait, WaitReason } from "../../domain/explanation.ts";
+import { formatBytes } from "../../domain/amounts/size.ts";
 import { describeOutcome } from "../../domain/outcome.ts";
-import { formatBytes } from "../../domain/size.ts";
 import type { ParkReason } from "../../domain/task.ts";
 import { between, formatDuration, type Instant } from "../../domain/time.ts";
+import type {
+  Holder,
+  RateShortage,
+  Shortage,
+  Some,
+  TaskGlimpse,
+  Wait,
+  WaitReason,
+} from "../../domain/waiting/explanation.ts";
 import { unreachable } from "../../std/invariant.ts";
 import type { GlimpseReply, WaitReply } from "../../wire/replies/wait.ts";
 import { outcomeJson } from "../report/outcome.ts";

@@ -1,5 +1,5 @@
 /** What a person can do about a task: commands, each with its purpose. */
-import type { Explanation, PoolThere } from "../../domain/explanation.ts";
+import type { Explanation, PoolThere } from "../../domain/waiting/explanation.ts";
 import { unreachable } from "../../std/invariant.ts";
 
 type NextStep = readonly [words: readonly string[], purpose: string];

@@ -3,7 +3,7 @@ import { releaseDispatcher, releaseFixture } from "../../../test/rig/release.ts"
 import type { RunFixture } from "../../../test/rig/run-fixture.ts";
 import type { ExplainContext } from "../../decide/explain/eligible.ts";
 import { explain } from "../../decide/explain/explain.ts";
-import type { Explanation } from "../../domain/explanation.ts";
+import type { Explanation } from "../../domain/waiting/explanation.ts";
 import type { Theme } from "../text/line.ts";
 import { whyJson, whyText } from "./why.ts";
 

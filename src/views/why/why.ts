@@ -1,9 +1,9 @@
 /** Why a task is in its state: a sentence, the numbers behind it, and what to do about it. */
 
-import type { Explanation, Gate, PoolThere, SessionThere, Unblock, Wait } from "../../domain/explanation.ts";
 import { describeOutcome, isTaken, refText } from "../../domain/outcome.ts";
 import type { StopReason } from "../../domain/task.ts";
 import { between, formatDuration, type Instant, millis } from "../../domain/time.ts";
+import type { Explanation, Gate, PoolThere, SessionThere, Unblock, Wait } from "../../domain/waiting/explanation.ts";
 import { unreachable } from "../../std/invariant.ts";
 import type { WhyReply } from "../../wire/replies/why.ts";
 import { askedJson, askedWords } from "../events/system-events.ts";

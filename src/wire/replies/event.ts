@@ -1,11 +1,11 @@
 /** Everything that happens, one shape for each kind: what `rota events --json` prints, and what the API and its streams send. */
 import { type EventKind, OFFER_ENDS } from "../../domain/event.ts";
-import { WAIT_REASONS } from "../../domain/explanation.ts";
 import { TIMEOUT_LIMITS } from "../../domain/outcome.ts";
 import { RUN_ENDS, RUN_STALLS } from "../../domain/run.ts";
-import { SESSION_STATES } from "../../domain/session.ts";
+import { SESSION_STATES } from "../../domain/sessions/session.ts";
 import { PRIORITIES } from "../../domain/spec.ts";
 import { FAIL_REASONS, PARK_REASONS } from "../../domain/task.ts";
+import { WAIT_REASONS } from "../../domain/waiting/explanation.ts";
 import { boolean, type Infer, integer, list, number, oneOf } from "../../std/schema.ts";
 import { type Fields, object } from "../../std/schema-maps.ts";
 import { tagged } from "../../std/schema-tagged.ts";

@@ -1,6 +1,6 @@
 /** Sessions, pools and wakes. */
-import { DISPATCH_MODES } from "../../domain/pool.ts";
-import { SESSION_STATES } from "../../domain/session.ts";
+import { DISPATCH_MODES } from "../../domain/sessions/pool.ts";
+import { SESSION_STATES } from "../../domain/sessions/session.ts";
 import { boolean, type Infer, list, oneOf } from "../../std/schema.ts";
 import { object } from "../../std/schema-maps.ts";
 import { count, names, time, words } from "./words.ts";

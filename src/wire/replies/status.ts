@@ -1,8 +1,9 @@
 /** A run on one screen, and the list of all runs: what `rota status --json` prints. */
-import { WAIT_REASONS } from "../../domain/explanation.ts";
+
 import { RUN_OUTCOMES } from "../../domain/run.ts";
-import { SESSION_STATES } from "../../domain/session.ts";
+import { SESSION_STATES } from "../../domain/sessions/session.ts";
 import { FAIL_REASONS } from "../../domain/task.ts";
+import { WAIT_REASONS } from "../../domain/waiting/explanation.ts";
 import { type Infer, integer, list, nullable, number, oneOf } from "../../std/schema.ts";
 import { object } from "../../std/schema-maps.ts";
 import { OUTCOME } from "./attempt.ts";

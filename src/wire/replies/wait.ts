@@ -1,6 +1,7 @@
 /** What a task waits for, with the numbers. */
-import type { WaitReason } from "../../domain/explanation.ts";
+
 import { PARK_REASONS, TASK_STATES } from "../../domain/task.ts";
+import type { WaitReason } from "../../domain/waiting/explanation.ts";
 import { boolean, type Infer, list, number, oneOf, type Schema, union } from "../../std/schema.ts";
 import { type Fields, object, type Read } from "../../std/schema-maps.ts";
 import { tagged } from "../../std/schema-tagged.ts";

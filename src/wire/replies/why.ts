@@ -1,9 +1,10 @@
 /** Why a task is as it is: what `rota why --json` prints. */
-import { ESTIMATE_SOURCES, type Gate, WAIT_REASONS } from "../../domain/explanation.ts";
-import { DISPATCH_MODES } from "../../domain/pool.ts";
-import { SESSION_STATES } from "../../domain/session.ts";
+
+import { DISPATCH_MODES } from "../../domain/sessions/pool.ts";
+import { SESSION_STATES } from "../../domain/sessions/session.ts";
 import { PRIORITIES } from "../../domain/spec.ts";
 import { FAIL_REASONS, TASK_STATES } from "../../domain/task.ts";
+import { ESTIMATE_SOURCES, type Gate, WAIT_REASONS } from "../../domain/waiting/explanation.ts";
 import { boolean, type Infer, integer, list, nullable, number, oneOf } from "../../std/schema.ts";
 import { type Fields, object } from "../../std/schema-maps.ts";
 import { tagged } from "../../std/schema-tagged.ts";

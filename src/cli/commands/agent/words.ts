@@ -1,7 +1,7 @@
 /** Commands for sessions: join, claim and report. */
 
 import { FAILURE_KINDS } from "../../../domain/outcome.ts";
-import { REPORTED_STATES } from "../../../domain/session.ts";
+import { REPORTED_STATES } from "../../../domain/sessions/session.ts";
 import { PRIORITIES } from "../../../domain/spec.ts";
 import { SCOPES } from "../../../wire/scope.ts";
 import type { ArgumentSpec, CommandSpec, OptionSpec } from "../../frame/command.ts";

@@ -7,7 +7,7 @@ import {
   SETTING_NAMES,
   type Setting,
 } from "../../../app/config/config.ts";
-import { formatBytes } from "../../../domain/size.ts";
+import { formatBytes } from "../../../domain/amounts/size.ts";
 import { formatDuration, type Millis, parseDuration } from "../../../domain/time.ts";
 import { type Line, paintAll, quiet, strong, table } from "../../../views/text/line.ts";
 import type { Run } from "../../frame/command.ts";

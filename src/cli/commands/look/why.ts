@@ -1,8 +1,8 @@
 /** `rota why TASK`: what the task waits for, with the numbers, or how it ended. */
 import { explainTask } from "../../../app/look/explain-run.ts";
 import { findRun, isNewest, loadRun, mustFindTask, openReader, type Reader } from "../../../app/look/reader.ts";
-import type { Explanation } from "../../../domain/explanation.ts";
 import { workerId } from "../../../domain/ids.ts";
+import type { Explanation } from "../../../domain/waiting/explanation.ts";
 import { leavesLog } from "../../../views/status/own-log.ts";
 import { whyJson, whyText } from "../../../views/why/why.ts";
 import type { Run } from "../../frame/command.ts";

@@ -2,9 +2,9 @@
 import { type Keyboard, openKeyboard } from "../../../app/agents/keyboard.ts";
 import { type Request, requestHere } from "../../../app/requests/request-here.ts";
 import { userName } from "../../../app/requests/user.ts";
-import { awaitsApproval } from "../../../domain/needs.ts";
 import type { Task } from "../../../domain/task.ts";
 import { type Instant, later, millis } from "../../../domain/time.ts";
+import { awaitsApproval } from "../../../domain/waiting/needs.ts";
 import { gateQuestion } from "../../../views/why/question.ts";
 import type { Display, GoOn } from "./run-work.ts";
 

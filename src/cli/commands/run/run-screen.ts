@@ -1,7 +1,7 @@
 /** The live view: a picture of the run, drawn over itself a few times a second while there is something to see. */
 import { waitsIn } from "../../../app/look/explain-run.ts";
 import { logTail } from "../../../app/look/log-tail.ts";
-import { type Forecast, forecast } from "../../../domain/estimate.ts";
+import { type Forecast, forecast } from "../../../domain/durations/estimate.ts";
 import type { Event } from "../../../domain/event.ts";
 import type { Task } from "../../../domain/task.ts";
 import { type Instant, later, millis } from "../../../domain/time.ts";

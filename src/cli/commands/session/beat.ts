@@ -1,6 +1,6 @@
 /** `rota session beat`: a sign of life, and the state of the session. Shows what the session holds. */
 import { currentTime } from "../../../app/look/now.ts";
-import type { ReportedState } from "../../../domain/session.ts";
+import type { ReportedState } from "../../../domain/sessions/session.ts";
 import { sessionText } from "../../../views/status/session.ts";
 import type { Run } from "../../frame/command.ts";
 import { callDaemon, given } from "../../frame/daemon.ts";

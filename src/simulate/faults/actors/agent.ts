@@ -1,6 +1,6 @@
 /** A session as agents have them: it joins, claims work, gives signs of life, reports, and repeats a call that gets no answer. */
 import { UserError } from "../../../domain/errors.ts";
-import type { DispatchMode } from "../../../domain/pool.ts";
+import type { DispatchMode } from "../../../domain/sessions/pool.ts";
 import { later, type Millis, millis, seconds } from "../../../domain/time.ts";
 import type { LeaseReport } from "../../../engine/sessions/session-reports.ts";
 import type { VirtualClock } from "../../clock.ts";

@@ -1,8 +1,8 @@
 /** People who submit plans and step in, through the same network as all callers; when nothing fails any more, they clear up. */
 import type { RunId, TaskId } from "../../../domain/ids.ts";
-import type { PauseScope } from "../../../domain/pause.ts";
 import { PRIORITIES, type TaskSpec } from "../../../domain/spec.ts";
 import { later, type Millis, millis, seconds } from "../../../domain/time.ts";
+import type { PauseScope } from "../../../domain/waiting/pause.ts";
 import type { VirtualClock } from "../../clock.ts";
 import { isEnded, type SeenRun, type SeenTask } from "../../history/seen.ts";
 import type { InvariantMonitor } from "../invariant-monitor.ts";

@@ -1,7 +1,7 @@
 /** Plans by seed: graphs, resources, rates, files, pools, priorities, retries, gates and time-outs, so scarce that tasks compete. */
 import { runId, taskId } from "../../../domain/ids.ts";
 import type { RunManifest } from "../../../domain/run.ts";
-import type { SessionProfile } from "../../../domain/session.ts";
+import type { SessionProfile } from "../../../domain/sessions/session.ts";
 import { type Amounts, PRIORITIES, RETRY_DEFAULT, SPEC_DEFAULTS, type TaskSpec } from "../../../domain/spec.ts";
 import { instant, type Millis, millis, seconds } from "../../../domain/time.ts";
 import type { Chance } from "./chance.ts";

@@ -1,8 +1,8 @@
 /** Everything that a seed decides before the simulation begins. The limits make it smaller, to find the smallest case that fails. */
 import type { Policy } from "../../../decide/order/look-ahead.ts";
 import { type WorkerId, workerId } from "../../../domain/ids.ts";
-import { DISPATCH_MODES, type DispatchMode } from "../../../domain/pool.ts";
-import type { SessionProfile } from "../../../domain/session.ts";
+import { DISPATCH_MODES, type DispatchMode } from "../../../domain/sessions/pool.ts";
+import type { SessionProfile } from "../../../domain/sessions/session.ts";
 import { type Millis, millis, seconds } from "../../../domain/time.ts";
 import { Chance } from "./chance.ts";
 import { type FaultKind, type Faults, faultsOf } from "./fault-kinds.ts";

@@ -1,11 +1,11 @@
 /** What callers can ask of a scheduler, and the moment of each answer: from that moment on the answer must stay true. */
 import { UserError } from "../../../domain/errors.ts";
 import type { RunId, TaskId } from "../../../domain/ids.ts";
-import type { PauseScope } from "../../../domain/pause.ts";
 import type { Run, RunManifest } from "../../../domain/run.ts";
-import type { SessionProfile } from "../../../domain/session.ts";
+import type { SessionProfile } from "../../../domain/sessions/session.ts";
 import type { TaskSpec } from "../../../domain/spec.ts";
 import type { Millis } from "../../../domain/time.ts";
+import type { PauseScope } from "../../../domain/waiting/pause.ts";
 import type { Granted } from "../../../engine/sessions/claim-service.ts";
 import type { LeaseReport, LeaseReportResult } from "../../../engine/sessions/session-reports.ts";
 import type { RequestKind } from "../../../store/store.ts";

@@ -1,6 +1,7 @@
 /** Forgets runs that ended: their rows, and their events in the ledger. The forgotten positions are kept, as few ranges. */
-import type { Pause } from "../../../domain/pause.ts";
+
 import type { RunNo } from "../../../domain/run.ts";
+import type { Pause } from "../../../domain/waiting/pause.ts";
 import { joined, type Range } from "../../../std/skips.ts";
 import type { RunRow } from "../../rows.ts";
 import type { Request } from "../../store.ts";

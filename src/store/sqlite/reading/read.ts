@@ -1,6 +1,6 @@
 /** From rows to values. Every row is checked against its checksum first. */
 
-import { type DurationRecord, type History, NO_HISTORY } from "../../../domain/history.ts";
+import { type DurationRecord, type History, NO_HISTORY } from "../../../domain/durations/history.ts";
 import { type RunManifest, type RunNo, type RunStatus, runNo } from "../../../domain/run.ts";
 import { type TaskSpec, unpackSpec } from "../../../domain/spec.ts";
 import type { RunRow, TaskRow } from "../../rows.ts";

@@ -1,8 +1,8 @@
 /** The small tables beside the runs: sessions, pauses, answered requests and finished idempotency keys. */
 import type { WorkerId } from "../../../domain/ids.ts";
-import type { Pause } from "../../../domain/pause.ts";
-import type { Session, SessionProfile, SessionState } from "../../../domain/session.ts";
+import type { Session, SessionProfile, SessionState } from "../../../domain/sessions/session.ts";
 import type { Instant } from "../../../domain/time.ts";
+import type { Pause } from "../../../domain/waiting/pause.ts";
 import type { Batch, DoneKey, Remembrance } from "../../store.ts";
 import type { Source, Target } from "../reading/read.ts";
 import type { Writing } from "../statements.ts";

@@ -1,5 +1,5 @@
 /** Writes what a turn has brought, each row with its checksum. */
-import { afterLessons, type DurationRecord, type History, type Lesson } from "../../../domain/history.ts";
+import { afterLessons, type DurationRecord, type History, type Lesson } from "../../../domain/durations/history.ts";
 import type { RunStatus } from "../../../domain/run.ts";
 import { packSpec } from "../../../domain/spec.ts";
 import type { RunRow } from "../../rows.ts";

@@ -1,11 +1,11 @@
 /** Why a task is not running: what the dispatcher knows about it, as plain values that views can show. */
-import type { RunId, TaskId, WorkerId } from "./ids.ts";
-import type { Outcome } from "./outcome.ts";
-import type { DispatchMode } from "./pool.ts";
-import type { SessionState } from "./session.ts";
-import type { Priority } from "./spec.ts";
-import type { Asked, FailReason, ParkReason, StopReason, TaskState } from "./task.ts";
-import type { Instant, Millis } from "./time.ts";
+import type { RunId, TaskId, WorkerId } from "../ids.ts";
+import type { Outcome } from "../outcome.ts";
+import type { DispatchMode } from "../sessions/pool.ts";
+import type { SessionState } from "../sessions/session.ts";
+import type { Priority } from "../spec.ts";
+import type { Asked, FailReason, ParkReason, StopReason, TaskState } from "../task.ts";
+import type { Instant, Millis } from "../time.ts";
 
 /** Every task that is neither held nor at its end waits for exactly one of these. First those that only a person can end. */
 export const WAIT_REASONS = [

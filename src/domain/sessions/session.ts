@@ -2,8 +2,8 @@
  * An agent's session: a worker that asks for its work. It says who it is when it joins, gives signs of life, claims, and
  * reports. Its leases say which tasks it holds; here stands who it is and how it is.
  */
-import type { WorkerId } from "./ids.ts";
-import { hours, type Instant, type Millis, minutes } from "./time.ts";
+import type { WorkerId } from "../ids.ts";
+import { hours, type Instant, type Millis, minutes } from "../time.ts";
 
 /**
  * `idle`: may be woken. `prompting`: waits for a person, and is left alone. `busy`: says that it does something else. The scheduler

@@ -1,8 +1,8 @@
 /** What holds back a task that waits for other tasks, or for a person. */
-import type { EdgeKind } from "./graph.ts";
-import { type Run, taskOf } from "./run.ts";
-import type { TaskSpec } from "./spec.ts";
-import { isTerminal, type Task, type TaskState } from "./task.ts";
+import type { EdgeKind } from "../graph.ts";
+import { type Run, taskOf } from "../run.ts";
+import type { TaskSpec } from "../spec.ts";
+import { isTerminal, type Task, type TaskState } from "../task.ts";
 
 /** Whether a need in that state releases the task that waits for it. */
 export const isMet = (need: TaskState, kind: EdgeKind, { onFailure }: Pick<TaskSpec, "onFailure">): boolean =>

@@ -1,11 +1,12 @@
 /** How long tasks are likely to take: what the plan says, else what this run has shown, else what the plan says of other tasks. */
-import type { Estimate } from "./explanation.ts";
-import { type TaskNo, taskNo } from "./graph.ts";
+
+import { type TaskNo, taskNo } from "../graph.ts";
+import type { Run } from "../run.ts";
+import type { TaskSpec } from "../spec.ts";
+import { isTerminal, type Task } from "../task.ts";
+import { type Instant, later, type Millis, millis } from "../time.ts";
+import type { Estimate } from "../waiting/explanation.ts";
 import type { DurationRecord } from "./history.ts";
-import type { Run } from "./run.ts";
-import type { TaskSpec } from "./spec.ts";
-import { isTerminal, type Task } from "./task.ts";
-import { type Instant, later, type Millis, millis } from "./time.ts";
 
 interface Known {
   readonly ms: Millis;

@@ -1,8 +1,9 @@
 /** What is on hold, and how far each pause reaches. */
+
+import type { Run, RunNo } from "../run.ts";
+import { poolOf } from "../spec.ts";
+import type { Task } from "../task.ts";
 import { type Pause, type PauseScope, scopeKey } from "./pause.ts";
-import type { Run, RunNo } from "./run.ts";
-import { poolOf } from "./spec.ts";
-import type { Task } from "./task.ts";
 
 export class Pauses {
   #pauses: ReadonlyMap<string, Pause> = new Map();

@@ -1,5 +1,5 @@
 /** What the scheduler of pulling pools says of itself. */
-import type { Instant } from "./time.ts";
+import type { Instant } from "../time.ts";
 
 /** The defaults of a cycle: how many expired leases it deals with, and the reasons that it writes down for a sweep and for a wake. */
 export const SWEEP_LIMIT = 100;

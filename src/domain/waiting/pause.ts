@@ -1,8 +1,8 @@
 /** What a person has put on hold, how far that reaches, and who asked for it. */
-import type { TaskNo } from "./graph.ts";
-import type { RunNo } from "./run.ts";
-import type { Asked } from "./task.ts";
-import type { Instant } from "./time.ts";
+import type { TaskNo } from "../graph.ts";
+import type { RunNo } from "../run.ts";
+import type { Asked } from "../task.ts";
+import type { Instant } from "../time.ts";
 
 /** Everything, one pool, one run, or one task with all that depends on it. */
 export type PauseScope =

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { always } from "../../test/rig/property.ts";
+import { always } from "../../../test/rig/property.ts";
 import { formatBytes, parseBytes } from "./size.ts";
 
 test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { RunFixture } from "../../test/rig/run-fixture.ts";
+import { RunFixture } from "../../../test/rig/run-fixture.ts";
+import { later, millis, seconds } from "../time.ts";
 import { expectedEnd, forecast } from "./estimate.ts";
-import { later, millis, seconds } from "./time.ts";
 
 test("a running task ends by its estimate, and when that is past by its time-out", () => {
   const fixture = new RunFixture({ a: { timeout: { hard: seconds(60) } } }).start("a").pass(1);

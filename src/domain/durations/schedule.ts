@@ -1,7 +1,7 @@
 /** A schedule as it was worked out: which worker does which task when, how good that is, and what it leaves unused. */
-import type { TaskNo } from "./graph.ts";
-import type { TaskId, WorkerId } from "./ids.ts";
-import type { Instant, Millis } from "./time.ts";
+import type { TaskNo } from "../graph.ts";
+import type { TaskId, WorkerId } from "../ids.ts";
+import type { Instant, Millis } from "../time.ts";
 
 /** One task in its place. */
 export interface Placement {
