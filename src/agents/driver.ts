@@ -73,7 +73,7 @@ export interface Features {
   readonly asks: boolean;
   readonly resumes: "anywhere" | "same-directory" | "never";
   readonly mcp: boolean;
-  /** Structured output by itself, without our MCP server. */
+  /** Whether the program gives structured output itself, without our MCP server. */
   readonly schema: boolean;
   readonly model: boolean;
   readonly effort: boolean;

@@ -72,7 +72,7 @@ export function promptOf(parts: PromptParts): string {
 
 interface TaskWords {
   readonly text: string;
-  /** What its places stand for, where that is more than a name. */
+  /** What the placeholders mean, if a name does not say it. */
   readonly data: readonly string[];
   /** Tasks of which it takes something: what they gave back is not said twice. */
   readonly named: ReadonlySet<string>;

@@ -22,7 +22,7 @@ interface Rule {
   readonly statuses?: readonly number[];
   /** The program's or the provider's own word. */
   readonly types?: RegExp;
-  /** What stands in the message. Providers change their sentences: each pattern has fixtures that it fits, and some that it must not. */
+  /** The text that the message contains. Providers change their sentences: each pattern has fixtures that it fits, and some that it must not. */
   readonly prose?: RegExp;
 }
 

@@ -34,7 +34,7 @@ interface Ended {
 
 export interface Success extends Ended {
   readonly kind: "success";
-  /** What its worker says came of it. */
+  /** The result in words, as the worker reports it. */
   readonly summary?: string;
   /** What it gives back for the tasks that need it: any JSON value of a bounded size. */
   readonly result?: unknown;

@@ -60,7 +60,7 @@ export interface EmbeddedScheduler extends AsyncDisposable {
   /** Speaks to this scheduler as any program does that reaches it: sessions join, claim and report with it. */
   readonly client: Client;
   readonly wakes: WakeScheduler;
-  /** Submits the plan, and is kept when its run has ended or cannot go on by itself. When the signal is aborted the run goes on, unwatched. */
+  /** Submits the plan. Resolves when its run has ended or cannot go on by itself. When the signal is aborted the run goes on, unwatched. */
   readonly run: <const P extends PlanSource>(
     plan: P & Known<P>,
     options?: { readonly directory?: string; readonly signal?: AbortSignal },

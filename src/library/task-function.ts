@@ -37,7 +37,7 @@ export type TaskAnswer<R = unknown> = void | string | { readonly summary?: strin
 /** The work of a task. What it throws is a failure of the attempt, on which the task's `retry` rules as on any other. */
 export type TaskFunction<R = unknown> = (task: TaskContext) => TaskAnswer<R> | Promise<TaskAnswer<R>>;
 
-/** How a failure is told apart, for those that are not simply an exit code. */
+/** The kind of a failure that is more than an exit code. */
 export interface TaskFailureOptions extends ErrorOptions {
   /** `exit` unless given. */
   readonly kind?: "exit" | "rate-limit" | "quota" | "auth" | "refused" | "budget";

@@ -41,7 +41,7 @@ export interface AgentOptions {
 }
 
 const NAME_MAX = 64;
-/** How long an agent may say nothing once its launcher has gone: it may go on working, and may as well have been given up. */
+/** How long an agent may say nothing once its launcher has gone: it may still work, or a person may have given it up. */
 const ORPHAN_SILENCE = minutes(5);
 /** By what these clients call themselves. */
 const SHOWS_BOTH = /qwen|copilot|kimi/i;

@@ -1,4 +1,4 @@
-/** One call of a tool: its arguments are read, it is done, and whatever comes of it is told in words. */
+/** One call of a tool: reads its arguments, does what it asks for, and says the result in words. */
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { UserError, type UserErrorCode } from "../domain/errors.ts";
 import { userErrorIn } from "../domain/told.ts";

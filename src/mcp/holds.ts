@@ -50,7 +50,7 @@ const fits = (lease: LeaseRequest, { run, task, fence }: AskedLease): boolean =>
   (task === undefined || lease.task === task) &&
   (fence === undefined || lease.fence === fence);
 
-/** The answer of a call does not wait for longer than this for what else there is to say. */
+/** How long the answer of a call waits, at the most, for notices that could go with it. */
 const ASKING_MAX = seconds(2);
 
 export class Holds {

@@ -38,7 +38,7 @@ export function grantText(grant: Grant, session: string, next: string): string {
 const PROMPT_SHOWN = 500;
 
 /**
- * The prompt between two lines that do not stand in it, so that nothing in it can pass for what this server says. Where it is in a file, its
+ * The prompt between two lines that the prompt does not contain, so that no part of it can look like words of this server. Where it is in a file, its
  * beginning.
  */
 function promptLines({ prompt = "", prompt_file: file }: Grant): readonly string[] {

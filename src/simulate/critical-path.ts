@@ -40,7 +40,7 @@ function lastToEnd(schedule: readonly Placement[]): number | undefined {
   return last;
 }
 
-/** The last of its needs if the task began as soon as that ended, else the task that made room for it at the moment it began. */
+/** The need that ended last, if the task began at that moment; else the task whose end made room for it. */
 function before(at: number, chart: Chart): number | undefined {
   const { start } = chart.schedule[at] as Placement;
   const need = lastNeed(at, chart);
@@ -84,7 +84,7 @@ function madeRoom(at: number, { run, schedule, byEnd }: Chart): number | undefin
   return best;
 }
 
-/** Files count for more than resources, of which there may have been enough. */
+/** Files come before resources: of a resource there may have been enough for both tasks. */
 function stoodInTheWay(holder: TaskSpec, waiting: TaskSpec): number {
   if (collide(holder, waiting)) return 2;
   for (const name in waiting.resources) if ((holder.resources[name] ?? 0) > 0) return 1;

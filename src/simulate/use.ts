@@ -49,7 +49,7 @@ export function resourceUse(
   return [...kept(capacity, nodes, local), ...kept(resources, 1, energy), ...renewed];
 }
 
-/** What was taken of each resource, and that times the span for which it was held. */
+/** How much was taken of each resource, and that amount times the time for which it was held. */
 function taken(specs: readonly TaskSpec[], schedule: readonly Placement[]) {
   const energy = new Map<string, number>();
   const amounts = new Map<string, number>();

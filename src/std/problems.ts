@@ -35,7 +35,7 @@ export class Problems {
     this.#max = max;
   }
 
-  /** How many problems there were, also those that the list has no room for. */
+  /** How many problems there were, with those that the list has no room for. */
   get count(): number {
     return this.#count;
   }

@@ -36,7 +36,7 @@ export interface ConnectOptions {
   /** The caller's name in the ledger. Over TCP it follows from the token instead. */
   readonly by?: string;
   readonly clock?: Clock;
-  /** The marks of the attempts from inside of which the caller runs: the daemon lets it do what an attempt may. */
+  /** The marks of the attempts in which the caller runs: the daemon lets it do what an attempt may. */
   readonly inside?: readonly string[];
 }
 

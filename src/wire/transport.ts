@@ -16,7 +16,7 @@ export type Where =
   | { readonly socket: string; readonly state?: never; readonly url?: never; readonly token?: never }
   | { readonly url: string; readonly token: string; readonly state?: never; readonly socket?: never };
 
-/** The header with the marks of the attempts from inside of which a program calls. */
+/** The header with the marks of the attempts in which the calling program runs. */
 export const INSIDE = "rota-inside";
 
 export interface Transport {

@@ -118,7 +118,7 @@ export class Wakes implements Waker {
     return undefined;
   }
 
-  /** True where the session listens, or has heard of it: a session that asked while the offer was being written has found it already. */
+  /** Whether the session listens, or knows of the offer already: a session that asked while the offer was being written has found it. */
   #tellListener(target: WakeTarget): boolean {
     const wake = wakeOf(target);
     const box = this.#boxes.get(target.session);

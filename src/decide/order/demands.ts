@@ -19,7 +19,7 @@ export interface Supply {
 /** The kind that every task asks one of. */
 const WORKERS = 0;
 
-/** Several machines are taken for a single machine that has everything they have. What a rate gives is left out: it comes back by itself. */
+/** Several machines count as a single machine that has everything they have. Rates are left out: they fill up again by themselves. */
 export function demandsOf(shapes: readonly Shape[], { workers, pots, amountIn }: Supply): Demands {
   const draws = new Map([...new Set(shapes)].map((shape) => [shape, lastingDraws(shape)]));
   const kindOf = new Map<string, number>([["workers", WORKERS]]);

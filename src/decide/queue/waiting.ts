@@ -25,7 +25,7 @@ export interface WaitingDeps {
   readonly given: Tally;
   readonly patience: Patience;
   readonly pauses: Pauses;
-  /** The task stands in no queue, since no worker can do it. */
+  /** The task is in no queue, because no worker can do it. */
   readonly setAside: (candidate: Candidate) => void;
 }
 

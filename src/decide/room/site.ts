@@ -1,4 +1,4 @@
-/** What there is to work with, and which task has what of it: the nodes, the resources that plans declare, and every held task. */
+/** What tasks can use, and which task uses how much of it: the nodes, the resources that plans declare, and every held task. */
 import type { Event } from "../../domain/event.ts";
 import type { WorkerId } from "../../domain/ids.ts";
 import type { Run } from "../../domain/run.ts";

@@ -60,10 +60,10 @@ export interface RateShortage {
   readonly capacity: number;
   /** How long it takes from empty to full. */
   readonly per: Millis;
-  /** When it will have filled up enough, if no other task takes of it. */
+  /** When it is full enough for the task, if no other task takes from it. */
   readonly at: Instant;
 }
-/** The task asks for more than there is, even when no task holds any of it. */
+/** The task asks for more than there is, even while no other task uses any. */
 export type Excess = Omit<Shortage, "free" | "holders">;
 export interface Holder extends TaskGlimpse {
   readonly amount: number;

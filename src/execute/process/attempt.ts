@@ -74,7 +74,7 @@ export class LiveAttempt implements Handle, Sampled, WrapperWatch {
   #cause: Cause | undefined;
   #killAt = NEVER;
   #killTimer: Timer | undefined;
-  /** Strays of it were not looked for. */
+  /** Processes that left its group were not looked for. */
   #isUnswept = false;
   #cpuMs: number | undefined;
   #logBytes = 0;

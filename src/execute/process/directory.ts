@@ -73,7 +73,7 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
 export interface Written {
   readonly status: number;
   readonly atMs: number;
-  /** What the wrapper had waited for by then had used so much, the attempt included. */
+  /** What the processes had used that the wrapper had waited for by then, the attempt included. */
   readonly cpuMs?: number;
 }
 

@@ -2,7 +2,7 @@
 import type { EnvValue } from "../../domain/spec.ts";
 import { err, ok, type Result } from "../../std/result.ts";
 
-/** Passed on where set. A name that ends in `*` stands for all that begin so. */
+/** Passed on if they are set. A name that ends in `*` means all names with that beginning. */
 export const PASSED = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TERM", "TZ", "TMPDIR"] as const;
 /** Every attempt is told which one it is (`marks.ts`), the command of its acceptance which try of that. */
 const TOLD = ["ROTA_RUN", "ROTA_TASK", "ROTA_ATTEMPT", "ROTA_FENCE", "ROTA_STATE_ID", "ROTA_VERIFICATION"] as const;

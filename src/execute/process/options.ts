@@ -10,7 +10,10 @@ export type Orphans = (typeof ORPHANS)[number];
 export interface ProcessOptions {
   /** Variables of the scheduler's environment that tasks get besides the usual ones. A name may end in `*`. */
   readonly passEnv: readonly string[];
-  /** Niceness by priority; where the system refuses it, the task runs without. Only those below normal give way: a command should be as fast as by hand. */
+  /**
+   * Niceness by priority; where the system refuses it, the task runs without. Only priorities below normal give way: a command should be as
+   * fast as when a person types it.
+   */
   readonly nice: Readonly<Record<Priority, number>>;
   /** Between asking a task to end and killing it, where the caller does not say: at disposal, sweeps, and after a lost scheduler. */
   readonly grace: Millis;

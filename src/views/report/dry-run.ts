@@ -19,7 +19,7 @@ export interface DryRun {
 
 export interface DryTask {
   readonly task: TaskId;
-  /** One more than that of the last task it waits for, from 1. */
+  /** Counted from 1: one more than the highest wave of the tasks that it waits for. */
   readonly wave: number;
   /** `local`: this machine's own processes; else the pool whose sessions do it. */
   readonly pool: string;

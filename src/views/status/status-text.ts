@@ -187,7 +187,7 @@ function takenSection({ taken }: StatusView, columns: number): Line[] {
   ];
 }
 
-/** What else there is in a run that is over: with those that failed and those that wait, every task by name. */
+/** The remaining tasks of a run that has ended. With those that failed and those that wait, every task is named. */
 function endedSection({ ended, taken }: StatusView, columns: number): Line[] {
   const told = new Set(taken.map(({ task }) => task));
   const others = ended.filter(({ task }) => !told.has(task));

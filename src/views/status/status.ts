@@ -117,7 +117,7 @@ export interface FailedTask extends Titled {
   readonly reason: FailReason;
   /** Absent where the task has no log. */
   readonly log?: string;
-  /** How many tasks were skipped because of it, near or far. */
+  /** How many tasks were skipped because of this task, directly or through others. */
   readonly skipped: number;
 }
 

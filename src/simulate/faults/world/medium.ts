@@ -1,4 +1,4 @@
-/** What a disk is made of: one of the real stores, and what is left of it when its writer dies or the power goes. */
+/** What a disk is made of: one of the real stores, and what remains of it after its writer dies or the power fails. */
 import type { Instant } from "../../../domain/time.ts";
 import type { Clock } from "../../../effects/clock.ts";
 import { openMemoryStore } from "../../../store/memory/store.ts";

@@ -29,7 +29,7 @@ const SEEDS = {
 } as const;
 export type Table = keyof typeof SEEDS;
 export const TABLES = Object.keys(SEEDS) as readonly Table[];
-/** For the line of `log-mark.ts`, which stands in no table. */
+/** For the line of `log-mark.ts`, which is in no table. */
 const LOG_SEED = 0x45d9f3;
 
 const PRIME = 0x01000193;

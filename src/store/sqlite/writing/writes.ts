@@ -151,7 +151,7 @@ export class Writes implements AsyncDisposable {
     throw this.#fail(removed(this.#deps.file));
   }
 
-  /** Every later call is told of the first failure. */
+  /** Every later call fails with the first failure. */
   #fail(error: unknown): Error {
     this.#failure ??= error as Error;
     return this.#failure;
