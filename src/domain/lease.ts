@@ -1,5 +1,5 @@
 /** The right to work on a task and to report on it. See README.md in this folder for why it is shaped this way. */
-import type { WorkerId } from "./ids.ts";
+import type { RunId, TaskId, WorkerId } from "./ids.ts";
 import { type Instant, type Millis, seconds } from "./time.ts";
 
 export const LEASE_TTL = seconds(30);
@@ -14,6 +14,14 @@ export interface Lease {
   readonly deadline: Instant;
   /** SHA-256 of the token the holder was given; the token itself is kept nowhere. */
   readonly tokenHash: string;
+}
+
+/** What the holder of a lease names in a report: which claim it is, and the token that proves that the claim is its own. */
+export interface LeaseProof {
+  readonly run: RunId;
+  readonly task: TaskId;
+  readonly fence: number;
+  readonly token: string;
 }
 
 /** A lease holds up to and including its deadline. */

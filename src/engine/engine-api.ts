@@ -2,6 +2,7 @@
 import { type Authority, mayActFor, mustActFor, OWNER } from "../domain/authority.ts";
 import { UserError } from "../domain/errors.ts";
 import { type RunId, type TaskId, type WorkerId, workerId } from "../domain/ids.ts";
+import type { LeaseProof } from "../domain/lease.ts";
 import { findTask, type Run } from "../domain/run.ts";
 import type { ReportedState, Session, SessionProfile } from "../domain/sessions/session.ts";
 import type { Priority, TaskSpec } from "../domain/spec.ts";
@@ -27,14 +28,6 @@ export interface Wanted {
   readonly key?: string;
   readonly wait: Millis;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** A lease, as its holder names it. */
-export interface Claimed {
-  readonly run: RunId;
-  readonly task: TaskId;
-  readonly fence: number;
-  readonly token: string;
 }
 
 export interface Holding {
@@ -140,10 +133,10 @@ export class EngineApi {
   }
 
   /** A report of a holder. The token of a lease is of no use to a caller that it was not given to. */
-  async report(claimed: Claimed, report: LeaseReport): Promise<LeaseReportResult> {
-    if (!mayActFor(ownerOf(claimed.token), this.#visitor.authority)) throw wrongToken(claimed);
-    const run = this.#deps.world.findRun(claimed.run);
-    return run === undefined ? this.#reportLate(claimed, report) : this.#accept(run, claimed, report);
+  async report(proof: LeaseProof, report: LeaseReport): Promise<LeaseReportResult> {
+    if (!mayActFor(ownerOf(proof.token), this.#visitor.authority)) throw wrongToken(proof);
+    const run = this.#deps.world.findRun(proof.run);
+    return run === undefined ? this.#reportLate(proof, report) : this.#accept(run, proof, report);
   }
 
   /** The answer that a submit under this key got. */
@@ -193,7 +186,7 @@ export class EngineApi {
     });
   }
 
-  async #accept(run: Run, { task: id, fence, token }: Claimed, report: LeaseReport): Promise<LeaseReportResult> {
+  async #accept(run: Run, { task: id, fence, token }: LeaseProof, report: LeaseReport): Promise<LeaseReportResult> {
     const task = mustTask(run, id);
     const { reports, registry } = this.#deps;
     return this.#durably((turn) => {
@@ -225,21 +218,20 @@ export class EngineApi {
    * For a report on a run that has ended and was forgotten: the run is read, and stays forgotten. A run may be large, so it is not read for
    * a caller that never had a lease of it; such a report leaves no trace, because it can change nothing any more.
    */
-  async #reportLate(claimed: Claimed, report: LeaseReport): Promise<LeaseReportResult> {
-    const [row] = await this.#deps.store.runs({ id: claimed.run });
-    if (row === undefined) throw unknownRun(claimed.run);
-    if (row.status.state === "finished" && !this.#deps.tokens.couldBeOf(claimed, claimed.token))
-      throw wrongToken(claimed);
+  async #reportLate(proof: LeaseProof, report: LeaseReport): Promise<LeaseReportResult> {
+    const [row] = await this.#deps.store.runs({ id: proof.run });
+    if (row === undefined) throw unknownRun(proof.run);
+    if (row.status.state === "finished" && !this.#deps.tokens.couldBeOf(proof, proof.token)) throw wrongToken(proof);
     const result = this.#late.reports.then(async () => {
-      const run = await this.#ended(claimed.run);
+      const run = await this.#ended(proof.run);
       const { runs } = this.#deps.world;
       // A run that goes on and is not in memory belongs to another scheduler.
-      const isElsewhere = run.manifest.id !== claimed.run || (!runs.has(run.no) && run.status.state !== "finished");
-      if (isElsewhere) throw unknownRun(claimed.run);
-      if (runs.get(run.no) === run) return this.#accept(run, claimed, report);
-      const task = mustTask(run, claimed.task);
+      const isElsewhere = run.manifest.id !== proof.run || (!runs.has(run.no) && run.status.state !== "finished");
+      if (isElsewhere) throw unknownRun(proof.run);
+      if (runs.get(run.no) === run) return this.#accept(run, proof, report);
+      const task = mustTask(run, proof.task);
       return this.#durably((turn) =>
-        this.#knowing(run, () => this.#deps.reports.accept(turn, { ...claimed, run, task }, report)),
+        this.#knowing(run, () => this.#deps.reports.accept(turn, { ...proof, run, task }, report)),
       );
     });
     this.#late.reports = result.catch(() => {});
@@ -338,7 +330,7 @@ export class EngineApi {
   }
 }
 
-const wrongToken = ({ task, fence }: Claimed): UserError =>
+const wrongToken = ({ task, fence }: LeaseProof): UserError =>
   new UserError("TOKEN_WRONG", `The token is not the one of ${task}, claim ${fence}`);
 const unknownRun = (id: RunId): UserError => new UserError("RUN_UNKNOWN", `There is no run "${id}"`);
 

@@ -2,6 +2,7 @@
 
 import type { ToolService } from "../../src/mcp/tool.ts";
 import type { Grant, LeaseReply, SessionReply } from "../../src/wire/answers.ts";
+import type { LeaseRequest } from "../../src/wire/messages.ts";
 import type { Caller } from "../../src/wire/service.ts";
 import { startedEvent, statusReply, whyReply } from "./replies.ts";
 
@@ -39,15 +40,17 @@ export const session = (rest: Partial<SessionReply> = {}): SessionReply => ({
   ...rest,
 });
 
-type Lease = Parameters<ToolService["heartbeat"]>[0];
-export const leaseReply = ({ run, task, fence }: Omit<Lease, "token">, rest: Partial<LeaseReply> = {}): LeaseReply => ({
+export const leaseReply = (
+  { run, task, fence }: Omit<LeaseRequest, "token">,
+  rest: Partial<LeaseReply> = {},
+): LeaseReply => ({
   run,
   task,
   fence,
   deadline: "2026-01-01T00:02:00.000Z",
   ...rest,
 });
-const settled = ({ run, task, fence }: Lease, state: string) => ({ run, task, fence, state, repeated: false });
+const settled = ({ run, task, fence }: LeaseRequest, state: string) => ({ run, task, fence, state, repeated: false });
 
 export interface Call {
   readonly name: string;

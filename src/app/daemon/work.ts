@@ -1,5 +1,6 @@
 /** The part of the service for sessions: join, wait for a wake, claim, and report. */
 import { runId, taskId, workerId } from "../../domain/ids.ts";
+import type { LeaseProof } from "../../domain/lease.ts";
 import type { Failure } from "../../domain/outcome.ts";
 import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/sessions/session.ts";
 import { isHeld } from "../../domain/task.ts";
@@ -52,7 +53,7 @@ export function workOf(parts: WorkParts): Work {
     granted && { ...grantReply(granted), ...(await handoverOf(parts, granted)) };
   const show = (session: Session): SessionReply => sessionReply(parts, session);
   const report = async (request: LeaseRequest, leaseReport: LeaseReport, caller: Caller): Promise<LeaseReportResult> =>
-    await apiOf(caller).report(claimedOf(request), leaseReport);
+    await apiOf(caller).report(leaseProofOf(request), leaseReport);
   return {
     join: async (request, caller) =>
       show(await apiOf(caller).join(profileOf(request, parts, freshSuffix(request.agent)))),
@@ -150,7 +151,7 @@ export function workOf(parts: WorkParts): Work {
   }
 }
 
-const claimedOf = ({ run, task, fence, token }: LeaseRequest) => ({
+const leaseProofOf = ({ run, task, fence, token }: LeaseRequest): LeaseProof => ({
   run: runId(run),
   task: taskId(task),
   fence,

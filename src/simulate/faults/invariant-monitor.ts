@@ -6,6 +6,7 @@
 import { UserError } from "../../domain/errors.ts";
 import { type Event, isTaskEvent } from "../../domain/event.ts";
 import type { RunId } from "../../domain/ids.ts";
+import type { LeaseProof } from "../../domain/lease.ts";
 import type { RunNo } from "../../domain/run.ts";
 import type { SessionProfile } from "../../domain/sessions/session.ts";
 import type { Instant } from "../../domain/time.ts";
@@ -16,7 +17,7 @@ import { HistoryChecker } from "../history/checker.ts";
 import { isEnded, isHeld, isWorking, type SeenRun, type SeenTask, type SubmittedPlan } from "../history/seen.ts";
 import { rowLaws } from "./row-laws.ts";
 import { CAPACITY } from "./seed/plans.ts";
-import type { Grant } from "./world/grant.ts";
+import type { SimulatedGrant } from "./world/grant.ts";
 import type { SimulatedScheduler } from "./world/scheduler.ts";
 
 export interface InvariantMonitorDeps {
@@ -153,7 +154,7 @@ export class InvariantMonitor {
     this.#successes.clear();
   }
 
-  granted(grant: Grant, session: string, key: string | undefined): void {
+  granted(grant: SimulatedGrant, session: string, key: string | undefined): void {
     const name = claimName(grant);
     const claim = this.#claims.get(name);
     this.#deps.trace(`granted ${name} to ${session}`);
@@ -167,13 +168,13 @@ export class InvariantMonitor {
   }
 
   /** Whether the ledger says that the holder has to stop. */
-  isStopping(grant: Omit<Grant, "ttl" | "token">): boolean {
+  isStopping(grant: Omit<LeaseProof, "token">): boolean {
     const task = this.#taskOf(grant);
     return task !== undefined && isHeld(task) && task.attempt === grant.fence && task.stopping;
   }
 
   heard(
-    grant: Omit<Grant, "ttl">,
+    grant: LeaseProof,
     report: LeaseReport,
     result: LeaseReportResult,
     when: { wasStopping: boolean; epoch: number },
@@ -204,11 +205,7 @@ export class InvariantMonitor {
   }
 
   /** A holder that reports under the current claim before its deadline must be heard. */
-  refused(
-    grant: Omit<Grant, "ttl">,
-    { epoch, clock }: Pick<SimulatedScheduler, "epoch" | "clock">,
-    error: unknown,
-  ): void {
+  refused(grant: LeaseProof, { epoch, clock }: Pick<SimulatedScheduler, "epoch" | "clock">, error: unknown): void {
     const task = this.#taskOf(grant);
     const isLost = error instanceof UserError && error.code === "LEASE_LOST";
     if (!isLost || epoch !== this.#epoch || task?.deadline === undefined) return;
@@ -264,7 +261,7 @@ export class InvariantMonitor {
     if (event.kind !== "lease_renewed") this.movedAt = this.#deps.now();
   }
 
-  #taskOf({ run, task }: Pick<Grant, "run" | "task">): SeenTask | undefined {
+  #taskOf({ run, task }: Pick<LeaseProof, "run" | "task">): SeenTask | undefined {
     return this.run(run)?.byId.get(task);
   }
 }
@@ -282,9 +279,10 @@ const ENDS: ReadonlySet<string> = new Set([
 ]);
 
 /** An attempt that an executor is asked to begin. */
-type Begun = Pick<Grant, "run" | "task" | "fence"> & { readonly verification?: number };
+type Begun = Pick<LeaseProof, "run" | "task" | "fence"> & { readonly verification?: number };
 
-const claimName = ({ run, task, fence }: Pick<Grant, "run" | "task" | "fence">): string => `${run}/${task}/${fence}`;
+const claimName = ({ run, task, fence }: Pick<LeaseProof, "run" | "task" | "fence">): string =>
+  `${run}/${task}/${fence}`;
 
 function lineOf(event: Event): string {
   const place = "task" in event ? ` ${event.run}/${event.task}#${event.attempt}` : event.run > 0 ? ` ${event.run}` : "";

@@ -5,18 +5,13 @@
 import { text as readAll } from "node:stream/consumers";
 import { findLease, type KeptLease } from "../../../app/agents/kept-leases.ts";
 import { UserError } from "../../../domain/errors.ts";
+import type { LeaseRequest } from "../../../wire/messages.ts";
 import type { Context, Input } from "../../frame/command.ts";
 import { knownSession } from "../session/named.ts";
 
-export interface Proof {
-  readonly run: string;
-  readonly task: string;
-  readonly fence: number;
-  readonly token: string;
-}
 /** The proof, its deadline as far as it is known here, and its file, if it comes from one. */
 export interface FoundLease {
-  readonly proof: Proof;
+  readonly proof: LeaseRequest;
   readonly deadline?: string | undefined;
   readonly kept?: KeptLease;
 }

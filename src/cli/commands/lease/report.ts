@@ -8,14 +8,15 @@ import { timeOfDay } from "../../../views/text/moment.ts";
 import type { CommandWriter } from "../../../views/why/next.ts";
 import type { LeaseReply, Settled } from "../../../wire/answers.ts";
 import type { Client } from "../../../wire/client.ts";
+import type { LeaseRequest } from "../../../wire/messages.ts";
 import type { Context, Input, Run } from "../../frame/command.ts";
 import { callDaemon, reachOf } from "../../frame/daemon.ts";
 import { EXIT_NOTHING } from "../../frame/exit.ts";
 import { say, sentence } from "../../frame/say.ts";
 import { themeOf } from "../../frame/theme.ts";
-import { type FoundLease, leaseOf, type Proof } from "./lease.ts";
+import { type FoundLease, leaseOf } from "./lease.ts";
 
-type Send<Reply> = (client: Client, proof: Proof, input: Input) => Promise<Reply>;
+type Send<Reply> = (client: Client, proof: LeaseRequest, input: Input) => Promise<Reply>;
 
 /** A report after which the work goes on: the deadline moves, and the holder may hear that it should stop. */
 export const renewingWith =

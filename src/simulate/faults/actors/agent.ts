@@ -7,7 +7,7 @@ import type { VirtualClock } from "../../clock.ts";
 import type { Chance } from "../seed/chance.ts";
 import type { SessionDraft } from "../seed/scenario.ts";
 import type { Front } from "../world/front.ts";
-import type { Grant } from "../world/grant.ts";
+import type { SimulatedGrant } from "../world/grant.ts";
 import { Life, OwnClock } from "../world/life.ts";
 import { type Network, Unreachable } from "../world/network.ts";
 import type { SimulatedScheduler } from "../world/scheduler.ts";
@@ -26,7 +26,7 @@ export interface AgentDeps {
   /** How long it took from asking to a grant. */
   readonly latency: (span: number) => void;
   /** Gets every grant, for the forger and for late reports. */
-  readonly remember: (grant: Grant) => void;
+  readonly remember: (grant: SimulatedGrant) => void;
 }
 
 /** Answers that an honest session may get at any time. */
@@ -107,7 +107,7 @@ export class Agent {
   }
 
   /** Asks for a task; while no answer comes it asks again under the same key, if it uses keys at all. */
-  async #seek(slot: number): Promise<Grant | undefined> {
+  async #seek(slot: number): Promise<SimulatedGrant | undefined> {
     const { chance, front, mode } = this.#deps;
     const wait = this.draft.listens && mode !== "push" ? millis(0) : chance.span(500, 20_000);
     if (mode === "push" || (mode === "hybrid" && chance.flip(0.4))) {
@@ -132,7 +132,7 @@ export class Agent {
     await Promise.race([woken, this.#sleep(seconds(20))]);
   }
 
-  async #work(grant: Grant): Promise<void> {
+  async #work(grant: SimulatedGrant): Promise<void> {
     const { chance, fateOf, clock } = this.#deps;
     const fate = fateOf(`${grant.run}/${grant.task}`, grant.fence);
     const begun = clock.now();
@@ -155,7 +155,7 @@ export class Agent {
     await this.#deliver(grant, this.#lastReport(grant, left > 0, lasted));
   }
 
-  #lastReport({ run, task, fence }: Grant, isStopped: boolean, durationMs: Millis): LeaseReport {
+  #lastReport({ run, task, fence }: SimulatedGrant, isStopped: boolean, durationMs: Millis): LeaseReport {
     const { chance, fateOf } = this.#deps;
     if (isStopped) return { kind: "fail", outcome: stoppedWith({ kind: "shutdown" }, durationMs) };
     if (chance.flip(0.05)) return { kind: "release", why: "not mine" };
@@ -164,7 +164,7 @@ export class Agent {
   }
 
   /** Repeats the report until it is answered, or another session has the task. */
-  async #deliver(grant: Grant, report: LeaseReport): Promise<void> {
+  async #deliver(grant: SimulatedGrant, report: LeaseReport): Promise<void> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const answer = await this.#report(grant, report);
       if (answer !== "silence") return;
@@ -173,7 +173,7 @@ export class Agent {
   }
 
   async #report(
-    grant: Grant,
+    grant: SimulatedGrant,
     report: LeaseReport,
     answerTimeout: Millis = ANSWER_TIMEOUT,
   ): Promise<"on" | "stop" | "lost" | "silence"> {

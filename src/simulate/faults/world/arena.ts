@@ -18,7 +18,7 @@ import { CAPABILITIES } from "../seed/plans.ts";
 import type { Scenario, SessionDraft } from "../seed/scenario.ts";
 import { Disk } from "./disk.ts";
 import { Front } from "./front.ts";
-import type { Grant } from "./grant.ts";
+import type { SimulatedGrant } from "./grant.ts";
 import { Machine } from "./machine.ts";
 import { DiskError, type Medium, MemoryMedium } from "./medium.ts";
 import { Network } from "./network.ts";
@@ -43,7 +43,7 @@ export class Arena {
   readonly front: Front;
   readonly people: People;
   readonly latencies: number[] = [];
-  readonly grants: Grant[] = [];
+  readonly grants: SimulatedGrant[] = [];
   agents: Agent[] = [];
   schedulers: SimulatedScheduler[] = [];
   /** From here on nothing fails any more. */

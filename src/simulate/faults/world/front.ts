@@ -1,6 +1,8 @@
 /** What callers can ask of a scheduler, and the moment of each answer: from that moment on the answer must stay true. */
+
 import { UserError } from "../../../domain/errors.ts";
 import type { RunId, TaskId } from "../../../domain/ids.ts";
+import type { LeaseProof } from "../../../domain/lease.ts";
 import type { Run, RunManifest } from "../../../domain/run.ts";
 import type { SessionProfile } from "../../../domain/sessions/session.ts";
 import type { TaskSpec } from "../../../domain/spec.ts";
@@ -10,7 +12,7 @@ import type { Granted } from "../../../engine/sessions/claim-service.ts";
 import type { LeaseReport, LeaseReportResult } from "../../../engine/sessions/session-reports.ts";
 import type { RequestKind } from "../../../store/store.ts";
 import type { InvariantMonitor } from "../invariant-monitor.ts";
-import type { Grant } from "./grant.ts";
+import type { SimulatedGrant } from "./grant.ts";
 import type { SimulatedScheduler } from "./scheduler.ts";
 
 export interface Asking {
@@ -49,21 +51,17 @@ export class Front {
     await at.engine.api.leave(session, "it left");
   }
 
-  async claim(at: SimulatedScheduler, { session, key, wait }: Asking): Promise<Grant | undefined> {
+  async claim(at: SimulatedScheduler, { session, key, wait }: Asking): Promise<SimulatedGrant | undefined> {
     const granted = await at.engine.api.claim({ session, wait, ...(key !== undefined && { key }) });
     return granted && this.#given(granted, session, key);
   }
 
-  async assignment(at: SimulatedScheduler, session: string, wait: Millis): Promise<Grant | undefined> {
+  async assignment(at: SimulatedScheduler, session: string, wait: Millis): Promise<SimulatedGrant | undefined> {
     const granted = await at.engine.api.assignment({ session, wait });
     return granted && this.#given(granted, session, undefined);
   }
 
-  async report(
-    at: SimulatedScheduler,
-    grant: Omit<Grant, "ttl">,
-    report: LeaseReport,
-  ): Promise<{ readonly stops: boolean }> {
+  async report(at: SimulatedScheduler, grant: LeaseProof, report: LeaseReport): Promise<{ readonly stops: boolean }> {
     const wasStopping = this.#monitor.isStopping(grant);
     const result: LeaseReportResult = await at.engine.api.report(grant, report).catch((error: unknown) => {
       this.#monitor.refused(grant, at, error);
@@ -120,7 +118,7 @@ export class Front {
     }
   }
 
-  #given({ run, task, fence, token, ttl }: Granted, session: string, key: string | undefined): Grant {
+  #given({ run, task, fence, token, ttl }: Granted, session: string, key: string | undefined): SimulatedGrant {
     const grant = { run: run.manifest.id, task: task.spec.id, fence, token, ttl };
     this.#monitor.granted(grant, session, key);
     return grant;

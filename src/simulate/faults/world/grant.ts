@@ -1,12 +1,8 @@
-/** The right to work on a task, as its holder knows it. */
-import type { RunId, TaskId } from "../../../domain/ids.ts";
+/** A lease as a simulated session knows it: what it reports with, and for how long the lease holds without a renewal. */
+import type { LeaseProof } from "../../../domain/lease.ts";
 import type { Millis } from "../../../domain/time.ts";
 
-export interface Grant {
-  readonly run: RunId;
-  readonly task: TaskId;
-  readonly fence: number;
-  readonly token: string;
+export interface SimulatedGrant extends LeaseProof {
   /** 0 when the lease is over already. */
   readonly ttl: Millis;
 }
