@@ -14,7 +14,7 @@ import type { Clock, Timer } from "../effects/clock.ts";
 import { restoreRun } from "../store/rows.ts";
 import type { Remembrance, Store } from "../store/store.ts";
 import type { Parts } from "./parts.ts";
-import { type Granted, keyOf } from "./sessions/claim-service.ts";
+import { keyOf, type LeaseGrant } from "./sessions/claim-service.ts";
 import type { LeaseReport, LeaseReportResult } from "./sessions/session-reports.ts";
 import { ownerOf } from "./sessions/tokens.ts";
 import type { Turn } from "./turn/turn.ts";
@@ -98,7 +98,7 @@ export class EngineApi {
   }
 
   /** The next task for the session, or the task it names. Nothing when none comes within the wait. */
-  async claim(wanted: Wanted): Promise<Granted | undefined> {
+  async claim(wanted: Wanted): Promise<LeaseGrant | undefined> {
     const session = workerId(wanted.session);
     const { key, wait, run: runName, task: taskName } = wanted;
     const owner = this.#ownerOf(session);
@@ -124,7 +124,7 @@ export class EngineApi {
   }
 
   /** The task that the scheduler has assigned to the session. */
-  assignment(wanted: Pick<Wanted, "session" | "wait" | "signal">): Promise<Granted | undefined> {
+  assignment(wanted: Pick<Wanted, "session" | "wait" | "signal">): Promise<LeaseGrant | undefined> {
     const session = workerId(wanted.session);
     return this.#waitFor(wanted, (turn, tell) => {
       this.#deps.registry.beat(turn, session, undefined);

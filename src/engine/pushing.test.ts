@@ -16,9 +16,9 @@ import {
 import { runId, taskId, workerId } from "../domain/ids.ts";
 import type { Held } from "../domain/task.ts";
 import { minutes, seconds } from "../domain/time.ts";
-import type { Granted } from "./sessions/claim-service.ts";
+import type { LeaseGrant } from "./sessions/claim-service.ts";
 
-const assignment = (rig: Rig, session: string, wait = 0): Promise<Granted | undefined> =>
+const assignment = (rig: Rig, session: string, wait = 0): Promise<LeaseGrant | undefined> =>
   rig.promised(rig.engine.api.assignment({ session, wait: seconds(wait) }));
 
 /** Waits for an assignment; told is what came of it so far. */
@@ -89,7 +89,7 @@ describe("a pool that pushes", () => {
     const rig = await open();
     const run = await rig.submit([agentTask("a")]);
     await join(rig, "s1");
-    const granted = (await assignment(rig, "s1")) as Granted;
+    const granted = (await assignment(rig, "s1")) as LeaseGrant;
     await rig.clock.advance(9_000);
     await report(rig, granted, { kind: "start" });
     await rig.clock.advance(299_000);

@@ -4,7 +4,7 @@ import type { Run } from "../../src/domain/run.ts";
 import { PRIORITIES, type TaskSpec } from "../../src/domain/spec.ts";
 import { millis, seconds } from "../../src/domain/time.ts";
 import type { PauseScope } from "../../src/domain/waiting/pause.ts";
-import type { Granted } from "../../src/engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../src/engine/sessions/claim-service.ts";
 import type { WakeScheduler } from "../../src/engine/wake/wake-scheduler.ts";
 import type { Store } from "../../src/store/store.ts";
 import { task } from "./builders.ts";
@@ -68,9 +68,9 @@ export class Played {
   cycle!: WakeScheduler;
   readonly bell = new Bell();
   /** Everything that was ever given out to sessions. */
-  readonly grants: Granted[] = [];
+  readonly grants: LeaseGrant[] = [];
   /** What each key has led to. */
-  readonly keys = new Map<string, Granted>();
+  readonly keys = new Map<string, LeaseGrant>();
   readonly broken: string[] = [];
 
   constructor(rig: Rig) {
@@ -191,7 +191,7 @@ function scopeOf(run: Run, pick: number, other: number): PauseScope {
 }
 
 /** Notes what is given out; who waits is not waited for. */
-async function gave(played: Played, claim: Promise<Granted | undefined>, waits = true): Promise<void> {
+async function gave(played: Played, claim: Promise<LeaseGrant | undefined>, waits = true): Promise<void> {
   const noted = claim.then(
     (granted) => void (granted !== undefined && played.grants.push(granted)),
     () => {},

@@ -6,7 +6,7 @@ import { SESSION_TTL, type Session, type SessionProfile } from "../../src/domain
 import type { TaskSpec } from "../../src/domain/spec.ts";
 import { millis } from "../../src/domain/time.ts";
 import type { Wanted } from "../../src/engine/engine-api.ts";
-import type { Granted } from "../../src/engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../src/engine/sessions/claim-service.ts";
 import type { LeaseReport, LeaseReportResult } from "../../src/engine/sessions/session-reports.ts";
 import type { Pending, Waker, WakeTarget } from "../../src/engine/wake/wake-port.ts";
 import type { WakeOptions, WakeScheduler } from "../../src/engine/wake/wake-scheduler.ts";
@@ -34,11 +34,11 @@ export const join = (rig: Rig, id: string, rest: Partial<SessionProfile> = {}): 
 
 type Asking = Partial<Omit<Wanted, "session">>;
 
-export const claim = (rig: Rig, session: string, rest: Asking = {}): Promise<Granted | undefined> =>
+export const claim = (rig: Rig, session: string, rest: Asking = {}): Promise<LeaseGrant | undefined> =>
   rig.promised(rig.engine.api.claim({ session, wait: millis(0), ...rest }));
 
 /** What the session is given, by its task; it must be something. */
-export async function claimed(rig: Rig, session: string, rest: Asking = {}): Promise<Granted> {
+export async function claimed(rig: Rig, session: string, rest: Asking = {}): Promise<LeaseGrant> {
   const granted = await claim(rig, session, rest);
   if (granted === undefined) throw new Error(`there is nothing for ${session}`);
   return granted;
@@ -49,9 +49,9 @@ export async function waiting(
   rig: Rig,
   session: string,
   rest: Asking = {},
-): Promise<{ readonly told: Promise<Granted | undefined>; granted: Granted | undefined; done: boolean }> {
+): Promise<{ readonly told: Promise<LeaseGrant | undefined>; granted: LeaseGrant | undefined; done: boolean }> {
   const told = rig.engine.api.claim({ session, wait: millis(60_000), ...rest });
-  const call = { told, granted: undefined as Granted | undefined, done: false };
+  const call = { told, granted: undefined as LeaseGrant | undefined, done: false };
   told.then(
     (granted) => Object.assign(call, { granted, done: true }),
     () => Object.assign(call, { done: true }),
@@ -60,14 +60,14 @@ export async function waiting(
   return call;
 }
 
-export const proofOf = ({ run, task: { spec }, fence, token }: Granted) => ({
+export const proofOf = ({ run, task: { spec }, fence, token }: LeaseGrant) => ({
   run: run.manifest.id,
   task: spec.id,
   fence,
   token,
 });
 
-export const report = (rig: Rig, granted: Granted, leaseReport: LeaseReport): Promise<LeaseReportResult> =>
+export const report = (rig: Rig, granted: LeaseGrant, leaseReport: LeaseReport): Promise<LeaseReportResult> =>
   rig.promised(rig.engine.api.report(proofOf(granted), leaseReport));
 
 export const BEAT: LeaseReport = { kind: "heartbeat" };

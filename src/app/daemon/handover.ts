@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { isTaskEvent, type TaskEvent } from "../../domain/event.ts";
 import { describeOutcome } from "../../domain/outcome.ts";
 import { makeFolders } from "../../effects/folders.ts";
-import type { Granted } from "../../engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../engine/sessions/claim-service.ts";
 import { endOf } from "../../views/timeline/attempt-end.ts";
 import type { Grant, PreviousAttempt } from "../../wire/answers.ts";
 import type { Parts } from "./parts.ts";
@@ -13,7 +13,7 @@ import { isoOf } from "./reply.ts";
 /** Programs of agents begin to cut an answer at about this length. */
 const PROMPT_INLINE_MAX = 10 * 1024;
 
-export async function handoverOf(parts: Parts, granted: Granted): Promise<Pick<Grant, "previous" | "prompt_file">> {
+export async function handoverOf(parts: Parts, granted: LeaseGrant): Promise<Pick<Grant, "previous" | "prompt_file">> {
   const previous = granted.fence > 1 ? await previousOf(parts, granted) : undefined;
   const file = promptFile(parts, granted);
   return { ...(previous !== undefined && { previous }), ...(file !== undefined && { prompt_file: file }) };
@@ -22,7 +22,7 @@ export async function handoverOf(parts: Parts, granted: Granted): Promise<Pick<G
 /** Read from the ledger: a retry is rare, and another scheduler may have seen the attempt before. */
 async function previousOf(
   { scheduler }: Parts,
-  { run, task, fence }: Pick<Granted, "run" | "task" | "fence">,
+  { run, task, fence }: Pick<LeaseGrant, "run" | "task" | "fence">,
 ): Promise<PreviousAttempt | undefined> {
   let previous: PreviousAttempt | undefined;
   let worker = "";
@@ -54,7 +54,7 @@ function whyOf(event: TaskEvent): string {
 }
 
 /** The file with the prompt, where that is too long for an answer. If the disk has no room for it, only the answer has the prompt. */
-function promptFile({ state }: Parts, { run, task, fence }: Granted): string | undefined {
+function promptFile({ state }: Parts, { run, task, fence }: LeaseGrant): string | undefined {
   const { spec } = task;
   if (!("prompt" in spec.run) || Buffer.byteLength(spec.run.prompt) <= PROMPT_INLINE_MAX) return undefined;
   const file = `${state.log(run.manifest.id, spec.id, fence)}.prompt.md`;

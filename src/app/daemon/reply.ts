@@ -3,7 +3,7 @@ import { directoryOf } from "../../domain/run.ts";
 import type { Work } from "../../domain/spec.ts";
 import { type Held, isWorking } from "../../domain/task.ts";
 import { type Instant, later } from "../../domain/time.ts";
-import type { Granted } from "../../engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../engine/sessions/claim-service.ts";
 import type { LeaseReportResult } from "../../engine/sessions/session-reports.ts";
 import { invariant } from "../../std/invariant.ts";
 import type { Grant, LeaseReply, Settled } from "../../wire/answers.ts";
@@ -24,7 +24,7 @@ function workReply(work: Work): Pick<Grant, "prompt" | "command"> {
   return { command: "shell" in work ? work.shell : work.argv };
 }
 
-export function grantReply({ run, task, fence, token, deadline, ttl }: Granted): Grant {
+export function grantReply({ run, task, fence, token, deadline, ttl }: LeaseGrant): Grant {
   const { spec } = task;
   const work = workReply(spec.run);
   return {

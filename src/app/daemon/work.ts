@@ -6,7 +6,7 @@ import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/ses
 import { isHeld } from "../../domain/task.ts";
 import { type Millis, millis } from "../../domain/time.ts";
 import type { EngineApi } from "../../engine/engine-api.ts";
-import type { Granted } from "../../engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../engine/sessions/claim-service.ts";
 import type { LeaseReport, LeaseReportResult } from "../../engine/sessions/session-reports.ts";
 import type { Grant, SessionReply, Wake } from "../../wire/answers.ts";
 import type { FailRequest, JoinRequest, LeaseRequest } from "../../wire/messages.ts";
@@ -49,7 +49,7 @@ export function workOf(parts: WorkParts): Work {
   const { engine, secrets, clock } = scheduler;
   /** The engine for this caller: everything about sessions, claims and leases goes through it. */
   const apiOf = (caller: Caller): EngineApi => engine.api.as(visitorOf(caller));
-  const handed = async (granted: Granted | undefined): Promise<Grant | undefined> =>
+  const handed = async (granted: LeaseGrant | undefined): Promise<Grant | undefined> =>
     granted && { ...grantReply(granted), ...(await handoverOf(parts, granted)) };
   const show = (session: Session): SessionReply => sessionReply(parts, session);
   const report = async (request: LeaseRequest, leaseReport: LeaseReport, caller: Caller): Promise<LeaseReportResult> =>

@@ -42,7 +42,7 @@ export interface ClaimOrder {
 }
 
 /** The right to work on a task and to report on it. */
-export interface Granted {
+export interface LeaseGrant {
   readonly run: Run;
   readonly task: Task;
   readonly fence: number;
@@ -54,7 +54,7 @@ export interface Granted {
 interface Waiter {
   readonly order: ClaimOrder;
   /** Called once the grant is durable. */
-  readonly tell: (granted: Granted | undefined) => void;
+  readonly tell: (granted: LeaseGrant | undefined) => void;
   /** What decides which tasks it may have, and the profile from which that was made. */
   likeness?: { readonly of: SessionProfile; readonly text: string };
 }
@@ -83,7 +83,7 @@ export class ClaimService {
   readonly #deps: ClaimServiceDeps;
   readonly #ack: Millis;
   readonly #waiting = new Map<string, Set<Waiter>>();
-  readonly #assignees = new Map<WorkerId, Set<(granted: Granted | undefined) => void>>();
+  readonly #assignees = new Map<WorkerId, Set<(granted: LeaseGrant | undefined) => void>>();
   readonly #keys = new Map<string, Remembrance>();
 
   constructor(deps: ClaimServiceDeps) {
@@ -113,7 +113,7 @@ export class ClaimService {
   }
 
   /** The task that was assigned to the session and not begun; else `tell` is called when one is. */
-  assignment(turn: Turn, id: WorkerId, tell: (granted: Granted | undefined) => void): () => boolean {
+  assignment(turn: Turn, id: WorkerId, tell: (granted: LeaseGrant | undefined) => void): () => boolean {
     const granted = this.#unbegun(this.mustKnow(id));
     if (granted !== undefined) {
       turn.after(() => tell(granted));
@@ -181,7 +181,13 @@ export class ClaimService {
   }
 
   /** When a session got nothing, sessions that are like it get nothing either, and are not looked at. */
-  #serveOne(turn: Turn, line: Dispatcher, waiter: Waiter, session: Session, inVain: Set<string>): Granted | undefined {
+  #serveOne(
+    turn: Turn,
+    line: Dispatcher,
+    waiter: Waiter,
+    session: Session,
+    inVain: Set<string>,
+  ): LeaseGrant | undefined {
     const { order } = waiter;
     if (!mayBeServed(line, session) || line.ready.size === 0) return undefined;
     const kind =
@@ -215,7 +221,7 @@ export class ClaimService {
   }
 
   /** Tells the session's waiting call; a later call finds the assignment as long as it is not begun. */
-  #tellAssigned(turn: Turn, granted: Granted, { profile: { id } }: Session): void {
+  #tellAssigned(turn: Turn, granted: LeaseGrant, { profile: { id } }: Session): void {
     const waiting = [...(this.#assignees.get(id) ?? [])];
     this.#assignees.get(id)?.clear();
     this.#assignees.delete(id);
@@ -224,7 +230,7 @@ export class ClaimService {
     });
   }
 
-  #grant(turn: Turn, session: Session, order: ClaimOrder): Granted | undefined {
+  #grant(turn: Turn, session: Session, order: ClaimOrder): LeaseGrant | undefined {
     const { id, pool } = session.profile;
     if (this.#deps.modeOf(pool) === "push") {
       throw new UserError("SELF_CLAIM_DISABLED", `Pool ${pool} assigns its tasks; sessions do not claim them`);
@@ -243,7 +249,7 @@ export class ClaimService {
   }
 
   /** Remembers the key: a repeated claim gets the same grant, also when the grant is an assignment from before the claim. */
-  #named(turn: Turn, { profile }: Session, { key }: ClaimOrder, given: Granted): Granted {
+  #named(turn: Turn, { profile }: Session, { key }: ClaimOrder, given: LeaseGrant): LeaseGrant {
     const { run, task, fence } = given;
     if (key !== undefined) this.#remember(turn, keyOf(profile, key), this.#remembrance(run, task, fence));
     return given;
@@ -258,14 +264,14 @@ export class ClaimService {
   }
 
   /** The task that was assigned to the session and not begun. */
-  #unbegun({ profile: { id, pool } }: Session): Granted | undefined {
+  #unbegun({ profile: { id, pool } }: Session): LeaseGrant | undefined {
     for (const { run, task, worker } of this.#deps.pools.line(pool).held()) {
       if (worker === id && task.status.state === "claimed") return this.#granted(run, task);
     }
     return undefined;
   }
 
-  #take(turn: Turn, session: Session, order: ClaimOrder): Granted | undefined {
+  #take(turn: Turn, session: Session, order: ClaimOrder): LeaseGrant | undefined {
     const { id, pool } = session.profile;
     const line = this.#deps.pools.line(pool);
     const seeker = seekerOf(session);
@@ -296,7 +302,7 @@ export class ClaimService {
     assignment: Assignment,
     deadline: Instant,
     { key, by }: Pick<ClaimOrder, "key" | "by">,
-  ): Granted {
+  ): LeaseGrant {
     const { run, task } = assignment;
     const { owner } = profile;
     const fence = task.attempt + 1;
@@ -308,7 +314,7 @@ export class ClaimService {
     return this.#granted(run, task, fence, token);
   }
 
-  #granted(run: Run, task: Task, fence = task.attempt, token = this.#deps.tokens.again(run, task, fence)): Granted {
+  #granted(run: Run, task: Task, fence = task.attempt, token = this.#deps.tokens.again(run, task, fence)): LeaseGrant {
     const { status } = task;
     const isLive = isHeld(status) && status.lease.fence === fence;
     return {
@@ -321,7 +327,7 @@ export class ClaimService {
     };
   }
 
-  #again(session: Session, order: ClaimOrder): Granted | undefined {
+  #again(session: Session, order: ClaimOrder): LeaseGrant | undefined {
     const known = this.#known(session, order);
     if (known === undefined) return undefined;
     const { granted } = known;
@@ -337,7 +343,10 @@ export class ClaimService {
   }
 
   /** The answer that the key got, if it was used; without a grant when the run is over. */
-  #known({ profile }: Session, { key, recalled }: ClaimOrder): { readonly granted: Granted | undefined } | undefined {
+  #known(
+    { profile }: Session,
+    { key, recalled }: ClaimOrder,
+  ): { readonly granted: LeaseGrant | undefined } | undefined {
     const known = key === undefined ? undefined : (this.#keys.get(keyOf(profile, key)) ?? recalled);
     if (known === undefined) return undefined;
     const run = this.#deps.world.run(known.run);

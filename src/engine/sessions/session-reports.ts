@@ -7,16 +7,12 @@ import { later } from "../../domain/time.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { Leases } from "../work/leases.ts";
 import type { Signs } from "../work/signs.ts";
+import type { LeaseGrant } from "./claim-service.ts";
 import type { Refusals } from "./refusals.ts";
 import type { Tokens } from "./tokens.ts";
 
-/** A lease, and the caller's proof that it holds it. */
-export interface Proof {
-  readonly run: Run;
-  readonly task: Task;
-  readonly fence: number;
-  readonly token: string;
-}
+/** The proof that came with a report, with the run and the task that it names. */
+type ResolvedLeaseProof = Pick<LeaseGrant, "run" | "task" | "fence" | "token">;
 
 /** What a holder can report. */
 export type LeaseReport =
@@ -59,7 +55,7 @@ export class SessionReports {
     this.#deps = deps;
   }
 
-  accept(turn: Turn, proof: Proof, report: LeaseReport): LeaseReportResult {
+  accept(turn: Turn, proof: ResolvedLeaseProof, report: LeaseReport): LeaseReportResult {
     const { leases, signs, refusals } = this.#deps;
     const { run, task, fence } = proof;
     this.#verify(turn, proof, report);
@@ -89,14 +85,14 @@ export class SessionReports {
     for (const task of run.tasks) this.#ends.delete(task);
   }
 
-  #verify(turn: Turn, { run, task, fence, token }: Proof, { kind }: LeaseReport): void {
+  #verify(turn: Turn, { run, task, fence, token }: ResolvedLeaseProof, { kind }: LeaseReport): void {
     if (this.#deps.tokens.isGenuine(run, task, fence, token)) return;
     this.#deps.leases.refuse(turn, run, task, fence, kind);
     throw new UserError("TOKEN_WRONG", `The token is not the one of ${task.spec.id}, claim ${fence}`);
   }
 
   /** The first sign of life says that the work has begun; each one moves the deadline, unless the work is to be cancelled. */
-  #goOn(turn: Turn, { run, task }: Proof): LeaseReportResult {
+  #goOn(turn: Turn, { run, task }: ResolvedLeaseProof): LeaseReportResult {
     const { leases, signs } = this.#deps;
     leases.begin(turn, run, task);
     // Held since before this scheduler began: its silence is counted from now.
@@ -106,7 +102,7 @@ export class SessionReports {
     return { run, task, held: task.status as Held, repeated: false };
   }
 
-  #end({ run, task, fence }: Proof, { kind }: LeaseReport): LeaseReportResult {
+  #end({ run, task, fence }: ResolvedLeaseProof, { kind }: LeaseReport): LeaseReportResult {
     this.#ends.delete(task);
     this.#ends.set(task, { fence, kind });
     if (this.#ends.size > ENDS_MAX) this.#ends.delete(this.#ends.keys().next().value as Task);
@@ -114,7 +110,7 @@ export class SessionReports {
   }
 
   /** The same report twice counts once. Any other late report is refused and recorded. */
-  #late(turn: Turn, { run, task, fence }: Proof, { kind }: LeaseReport): LeaseReportResult {
+  #late(turn: Turn, { run, task, fence }: ResolvedLeaseProof, { kind }: LeaseReport): LeaseReportResult {
     const end = this.#ends.get(task);
     const isSame = end?.fence === fence && end.kind === kind;
     if (isSame || (task.attempt === fence && STATES_AFTER[kind]?.includes(task.status.state)))

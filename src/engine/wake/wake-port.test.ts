@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import type { TaskNews } from "../../domain/event.ts";
 import type { Engine } from "../engine.ts";
-import type { ClaimService, Granted } from "../sessions/claim-service.ts";
+import type { ClaimService, LeaseGrant } from "../sessions/claim-service.ts";
 import type { Leases } from "../work/leases.ts";
 import type { Pending, WakeNews, WakeTurn } from "./wake-port.ts";
 import type { WakeScheduler, WakeSchedulerDeps } from "./wake-scheduler.ts";
@@ -24,7 +24,7 @@ describe("the scheduler of pools that pull cannot claim", () => {
     expectTypeOf<ReturnType<WakeTurn["choose"]>>().toEqualTypeOf<Pending | undefined>();
     // The type that a claim gives is not among the types that any of its verbs give.
     type Gives = { [Verb in Verbs]: WakeTurn[Verb] extends (...args: never[]) => infer Given ? Given : never }[Verbs];
-    expectTypeOf<Extract<Gives, Granted | ClaimService | Leases | Engine>>().toBeNever();
+    expectTypeOf<Extract<Gives, LeaseGrant | ClaimService | Leases | Engine>>().toBeNever();
     expectTypeOf<Extract<keyof WakeScheduler, "claim" | "assign">>().toBeNever();
   });
 

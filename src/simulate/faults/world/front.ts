@@ -8,7 +8,7 @@ import type { SessionProfile } from "../../../domain/sessions/session.ts";
 import type { TaskSpec } from "../../../domain/spec.ts";
 import type { Millis } from "../../../domain/time.ts";
 import type { PauseScope } from "../../../domain/waiting/pause.ts";
-import type { Granted } from "../../../engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../../engine/sessions/claim-service.ts";
 import type { LeaseReport, LeaseReportResult } from "../../../engine/sessions/session-reports.ts";
 import type { RequestKind } from "../../../store/store.ts";
 import type { InvariantMonitor } from "../invariant-monitor.ts";
@@ -118,7 +118,7 @@ export class Front {
     }
   }
 
-  #given({ run, task, fence, token, ttl }: Granted, session: string, key: string | undefined): SimulatedGrant {
+  #given({ run, task, fence, token, ttl }: LeaseGrant, session: string, key: string | undefined): SimulatedGrant {
     const grant = { run: run.manifest.id, task: task.spec.id, fence, token, ttl };
     this.#monitor.granted(grant, session, key);
     return grant;
