@@ -23,7 +23,7 @@ import type { Hazard } from "./room/locks.ts";
 import type { Node, NodeSpec, Spot } from "./room/nodes.ts";
 import { fits, type Pot } from "./room/room.ts";
 import { Commons } from "./room/shared-resources.ts";
-import { type Holding, Site } from "./room/site.ts";
+import { type Occupancy, Site } from "./room/site.ts";
 import type { Roster } from "./roster.ts";
 
 /** `workers`, `capacity` and `capabilities` are those of this machine; `others` are further nodes. */
@@ -340,7 +340,7 @@ export class Dispatcher extends RunBooks {
   }
 
   /** Every held task of every run. */
-  held(): Iterable<Holding> {
+  held(): Iterable<Occupancy> {
     return this.#site.held();
   }
 

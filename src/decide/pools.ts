@@ -15,7 +15,7 @@ import { Waits } from "./explain/waits.ts";
 import type { Notice } from "./queue/behind.ts";
 import { type Pressure, queuedIn } from "./queue/pressure.ts";
 import { Commons } from "./room/shared-resources.ts";
-import type { Holding } from "./room/site.ts";
+import type { Occupancy } from "./room/site.ts";
 import { Roster } from "./roster.ts";
 
 export class Pools {
@@ -159,7 +159,7 @@ export class Pools {
     return [...this.#ofLines((line) => line.takeNotices()), ...this.#waits.take(now)];
   }
 
-  *held(): Iterable<Holding> {
+  *held(): Iterable<Occupancy> {
     for (const line of this.#lines.values()) yield* line.held();
   }
 

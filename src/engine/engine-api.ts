@@ -30,7 +30,8 @@ export interface Wanted {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Holding {
+/** A task that a worker holds, and the worker. */
+export interface HeldTask {
   readonly run: Run;
   readonly task: Task;
   readonly worker: WorkerId;
@@ -157,12 +158,12 @@ export class EngineApi {
   }
 
   /** Pauses the scope, and waits until none of its tasks is held. Gives the tasks that still are. */
-  async drain(scope: PauseScope, asked: Asked, wait: Millis, signal?: AbortSignal): Promise<readonly Holding[]> {
+  async drain(scope: PauseScope, asked: Asked, wait: Millis, signal?: AbortSignal): Promise<readonly HeldTask[]> {
     await this.hold(scope, asked);
     const { pools, world } = this.#deps;
     const reach = new Pauses();
     reach.set(new Map([[scopeKey(scope), { scope, asked, at: this.#deps.clock.now() }]]), (no) => world.run(no));
-    const out = (): readonly Holding[] =>
+    const out = (): readonly HeldTask[] =>
       [...pools.held()].filter(({ run, task }) => reach.of(run, task) !== undefined);
     if (out().length > 0 && wait > 0) await this.#until(() => out().length === 0, wait, signal);
     const remaining = out();

@@ -20,7 +20,8 @@ export interface HoldsOptions {
   readonly silence: Millis | (() => Millis);
 }
 
-interface Hold {
+/** A lease of this connection, which is renewed until it ends. */
+interface HeldLease {
   readonly lease: LeaseRequest;
   readonly ttl: Millis;
   deadline: string;
@@ -55,7 +56,7 @@ const ASKING_MAX = seconds(2);
 
 export class Holds {
   readonly #options: HoldsOptions;
-  readonly #held = new Map<string, Hold>();
+  readonly #held = new Map<string, HeldLease>();
   #lost: string[] = [];
   #settled: LeaseRequest | undefined;
   #heardAt: Instant;
@@ -97,7 +98,7 @@ export class Holds {
       this.#forget(keyOf(lease));
       this.#held.set(keyOf(lease), { lease, ttl, deadline: reply.deadline, word: 0 });
     }
-    this.#learn(this.#held.get(keyOf(lease)) as Hold, reply);
+    this.#learn(this.#held.get(keyOf(lease)) as HeldLease, reply);
   }
 
   /** It is held no longer. */
@@ -180,7 +181,7 @@ export class Holds {
     this.#held.delete(key);
   }
 
-  #schedule(hold: Hold, after: Millis): void {
+  #schedule(hold: HeldLease, after: Millis): void {
     const { clock } = this.#options;
     hold.timer?.cancel();
     hold.timer = clock.at(later(clock.now(), after), () => {
@@ -190,12 +191,12 @@ export class Holds {
   }
 
   /** One at a time: a second one would say nothing new. */
-  #renew(hold: Hold): Promise<void> {
+  #renew(hold: HeldLease): Promise<void> {
     hold.renewal ??= this.#sendRenewal(hold).finally(() => delete hold.renewal);
     return hold.renewal;
   }
 
-  async #sendRenewal(hold: Hold): Promise<void> {
+  async #sendRenewal(hold: HeldLease): Promise<void> {
     try {
       const reply = await this.#options.renew(hold.lease);
       if (this.#isCurrent(hold)) this.#learn(hold, reply);
@@ -210,7 +211,7 @@ export class Holds {
    * A lease that is to be stopped is not renewed any more by itself: what is left of it is the time to wind down in. Where that is until
    * a given moment, the lease is kept until then.
    */
-  #learn(hold: Hold, { deadline, stop }: LeaseReply): void {
+  #learn(hold: HeldLease, { deadline, stop }: LeaseReply): void {
     hold.deadline = deadline;
     hold.word = ++this.#words;
     if (stop === undefined) delete hold.stop;
@@ -219,7 +220,7 @@ export class Holds {
     else hold.timer?.cancel();
   }
 
-  #lose(hold: Hold, error: UserError): void {
+  #lose(hold: HeldLease, error: UserError): void {
     const { task, run, fence } = hold.lease;
     this.#forget(keyOf(hold.lease));
     this.#lost.push(
@@ -227,12 +228,12 @@ export class Holds {
     );
   }
 
-  #isCurrent = (hold: Hold): boolean => this.#held.get(keyOf(hold.lease)) === hold;
+  #isCurrent = (hold: HeldLease): boolean => this.#held.get(keyOf(hold.lease)) === hold;
   #isSilent = (): boolean => {
     const { clock, silence } = this.#options;
     return clock.now() - this.#heardAt >= (typeof silence === "function" ? silence() : silence);
   };
-  #period = ({ ttl }: Hold): Millis => millis(Math.floor(ttl / RENEWALS));
+  #period = ({ ttl }: HeldLease): Millis => millis(Math.floor(ttl / RENEWALS));
 
   /** By this machine's clock, which need not be the daemon's: so it is kept within what a lease can be. */
   #remaining(deadline: string): Millis {
@@ -244,7 +245,7 @@ export class Holds {
 /** An id holds no slash, so the two cannot run into each other. */
 const keyOf = ({ run, task }: Pick<LeaseRequest, "run" | "task">): string => `${run}/${task}`;
 
-function stopNotice({ lease: { task, run }, stop, deadline }: Hold): readonly string[] {
+function stopNotice({ lease: { task, run }, stop, deadline }: HeldLease): readonly string[] {
   return stop === undefined ? [] : [`Stop working on ${task} (run ${run}): ${stopText(stop, deadline)}`];
 }
 

@@ -4,7 +4,7 @@ import type { Run } from "../../domain/run.ts";
 import { PRIORITIES, type Priority } from "../../domain/spec.ts";
 import { isTerminal, laneOf, type Task } from "../../domain/task.ts";
 import { between, type Instant } from "../../domain/time.ts";
-import type { Holding } from "../room/site.ts";
+import type { Occupancy } from "../room/site.ts";
 import type { Candidate } from "./queue.ts";
 
 /** Something that the dispatcher noticed while it chose, and that the ledger records. */
@@ -26,7 +26,7 @@ export class Behind {
   #notices: Notice[] = [];
 
   /** A less urgent holder takes over the lane of the waiting task, for what it still has to get. */
-  stand(candidate: Candidate, holder: Task, holding: Holding | undefined, now: Instant): void {
+  stand(candidate: Candidate, holder: Task, holding: Occupancy | undefined, now: Instant): void {
     const { run, lane, task } = candidate;
     const inverted = holding !== undefined && holding.run === run && isBelow(holding.lane, lane);
     this.#standing.set(holder, [...(this.#standing.get(holder) ?? []), { candidate, since: now, inverted }]);

@@ -14,7 +14,7 @@ export interface Mark {
 }
 
 /** How long the task was on hold during its wait, and since when it is on hold again. */
-export interface Hold {
+export interface HoldTime {
   readonly for: Millis;
   readonly since: Instant | undefined;
 }
@@ -35,7 +35,7 @@ export interface Candidate {
   /** When it was first passed over: it was its turn, and it did not fit. */
   passedSince: Mark | undefined;
   /** Absent for a task that never was on hold. */
-  hold: Hold | undefined;
+  hold: HoldTime | undefined;
   /** It waits for its turn, is withheld, or has left. Kept here because it is read for every task, again and again. */
   standing: "waits" | "aside" | "gone";
 }

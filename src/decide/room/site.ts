@@ -11,7 +11,7 @@ import type { Shape } from "./shapes.ts";
 import { afterEnd, ENOUGH, type Shortness } from "./shortness.ts";
 
 /** A held task: where it runs, and what it took. */
-export interface Holding {
+export interface Occupancy {
   readonly run: Run;
   readonly task: Task;
   readonly shape: Shape;
@@ -29,7 +29,7 @@ export class Site {
   shortness: Shortness = ENOUGH;
   /** The node for tasks whose worker no node knows. */
   readonly #local: Node;
-  readonly #held = new Map<Task, Holding>();
+  readonly #held = new Map<Task, Occupancy>();
   /** Where tasks were done, for the tasks that use their results. Kept only when there is more than one node. */
   readonly #madeOn = new Map<Task, Node>();
 
@@ -45,7 +45,7 @@ export class Site {
   }
 
   /** A held task keeps what it took, even if there is less now than when it was claimed. */
-  occupy({ run, task, shape, lane, worker, since }: Omit<Holding, "spot">): void {
+  occupy({ run, task, shape, lane, worker, since }: Omit<Occupancy, "spot">): void {
     const node = this.nodeOf(worker);
     const spot = spotOn(shape, node) ?? { node, draws: [] };
     node.occupy(worker, spot.draws, since);
@@ -59,7 +59,7 @@ export class Site {
     return this.#local;
   }
 
-  release(task: Task, isDone: boolean): Holding | undefined {
+  release(task: Task, isDone: boolean): Occupancy | undefined {
     const holding = this.#held.get(task);
     if (holding === undefined) return undefined;
     const { shape, worker, spot } = holding;
@@ -70,12 +70,12 @@ export class Site {
     return holding;
   }
 
-  holding(task: Task): Holding | undefined {
+  holding(task: Task): Occupancy | undefined {
     return this.#held.get(task);
   }
 
   /** Every held task of every run. */
-  held(): Iterable<Holding> {
+  held(): Iterable<Occupancy> {
     return this.#held.values();
   }
 

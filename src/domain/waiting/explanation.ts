@@ -212,7 +212,7 @@ export interface Unblock {
 }
 
 /** The worker that holds it now. */
-export interface Holding {
+export interface HoldingWorker {
   readonly worker: WorkerId;
   readonly since: Instant;
   readonly deadline: Instant;
@@ -281,7 +281,7 @@ export interface Explanation {
   /** What was asked for and has not been done yet. */
   readonly wishes?: readonly KeptWish[];
   readonly unblock?: Unblock;
-  readonly holding?: Holding;
+  readonly holding?: HoldingWorker;
   readonly outcome?: Outcome;
   readonly failReason?: FailReason;
   /** For a cancelled task: who asked for that, where it is known. */

@@ -13,7 +13,7 @@ export interface Link {
   readonly durationMs: Millis;
 }
 
-type Claimed = Extract<TaskEvent, { readonly kind: "claimed" }>;
+type ClaimedEvent = Extract<TaskEvent, { readonly kind: "claimed" }>;
 
 /** A few numbers for each task, and none for each attempt: a run may have a million tasks. */
 export class Course {
@@ -24,7 +24,7 @@ export class Course {
   readonly #endedAt: Float64Array;
   /** The task whose end let this one be claimed, counted from 1; 0 where none did. */
   readonly #before: Int32Array;
-  readonly #held = new Map<TaskNo, Claimed>();
+  readonly #held = new Map<TaskNo, ClaimedEvent>();
   /** The tasks that ended in the turn that is being read, by worker: their workers are given out in the same turn. */
   readonly #freed = new Map<WorkerId, TaskNo>();
   readonly #ended = new Set<TaskNo>();
@@ -79,14 +79,14 @@ export class Course {
   }
 
   /** A second attempt waits for its back-off, and not for another task. */
-  #claim(event: Claimed): void {
+  #claim(event: ClaimedEvent): void {
     const { task, attempt } = event;
     this.#held.set(task, event);
     if (attempt === 1) this.#before[task] = this.#whoLet(event) + 1;
   }
 
   /** A need that ended in this turn; else the task that freed the worker; else the task that ended last. */
-  #whoLet({ task, worker }: Claimed): number {
+  #whoLet({ task, worker }: ClaimedEvent): number {
     if (this.#lastEnded === undefined || this.#ended.size === 0) return -1;
     let need: TaskNo | undefined;
     this.#run.graph.eachNeed(task, (no) => {
