@@ -348,7 +348,7 @@ export function storeConformance(name: string, open: OpenStore): void {
     await using store = await open();
     await store.commit(everyState(await acquired(store)).batch);
     const before = [await store.runs(), await store.load(FIRST), await store.events({})];
-    store.tend();
+    store.maintain();
     expect([await store.runs(), await store.load(FIRST), await store.events({})]).toEqual(before);
   });
 

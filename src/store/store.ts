@@ -182,7 +182,7 @@ export interface Store extends AsyncDisposable {
    */
   commit(batch: Batch): Promise<Result<void, Lost>>;
   /** Does maintenance that no caller waits for, if there is any. To be called when all callers have their answers. */
-  tend(): void;
+  maintain(): void;
   /** Every run, newest last; or the runs that `which` names. */
   runs(which?: WhichRuns): Promise<readonly RunRow[]>;
   /** A run with all its tasks. */
@@ -224,7 +224,7 @@ export interface Store extends AsyncDisposable {
 export type WorkingStore = Pick<
   Store,
   | "commit"
-  | "tend"
+  | "maintain"
   | "load"
   | "runs"
   | "events"

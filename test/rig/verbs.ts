@@ -165,7 +165,7 @@ export async function perform(
     try {
       await verb(store);
       acknowledge(done, name);
-      store.tend();
+      store.maintain();
     } catch (error) {
       if (failed === undefined) throw error;
       failed(name);

@@ -12,21 +12,21 @@ const many = (count: number) => Array.from({ length: count }, (_, at) => task(`t
 test("maintenance waits until the decisions have gone out", async () => {
   const order: string[] = [];
   const store = openMemoryStore();
-  const tend = (): void => void order.push(`tended after ${rig.machine.started.join(" ")}`);
-  const rig = await openRig({ workers: 1, store: { ...store, tend } });
+  const maintain = (): void => void order.push(`maintained after ${rig.machine.started.join(" ")}`);
+  const rig = await openRig({ workers: 1, store: { ...store, maintain } });
   void rig.engine.submit(manifest(), [task("a"), task("b")]).then(() => order.push("submitted"));
   await rig.clock.settle();
   rig.machine.at("a").succeeds();
   await rig.clock.settle();
-  expect(order).toEqual(["submitted", "tended after a", "tended after a b"]);
+  expect(order).toEqual(["submitted", "maintained after a", "maintained after a b"]);
 });
 
-test("where callers always wait, the store is tended all the same", async () => {
-  let tended = 0;
+test("where callers always wait, the store is maintained all the same", async () => {
+  let maintained = 0;
   const store = openMemoryStore();
-  const rig = await openRig({ workers: 1, store: { ...store, tend: () => void tended++ } });
+  const rig = await openRig({ workers: 1, store: { ...store, maintain: () => void maintained++ } });
   await rig.submit(many(200));
-  tended = 0;
+  maintained = 0;
   // The next call comes before the listeners have heard of the last commit.
   rig.engine.listen(() => {
     for (const process of rig.machine.processes) if (process.alive) process.succeeds();
@@ -34,7 +34,7 @@ test("where callers always wait, the store is tended all the same", async () => 
   });
   rig.machine.at("t0").succeeds();
   await rig.clock.settle();
-  expect(tended).toBeGreaterThan(5);
+  expect(maintained).toBeGreaterThan(5);
 });
 
 describe("while the store is at work", () => {

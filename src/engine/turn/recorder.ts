@@ -6,7 +6,7 @@ import type { Outbox } from "./outbox.ts";
 import type { PendingBatch } from "./pending-batch.ts";
 
 export interface RecorderDeps {
-  readonly store: Pick<Store, "commit" | "tend">;
+  readonly store: Pick<Store, "commit" | "maintain">;
   readonly epoch: Epoch;
   readonly pending: PendingBatch;
   readonly outbox: Outbox;
@@ -87,7 +87,7 @@ export class Recorder {
       next.tell();
       this.#handed.shift();
       // After the callers have had a chance to react.
-      clock.soon(() => store.tend());
+      clock.soon(() => store.maintain());
     }
   }
 

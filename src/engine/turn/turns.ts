@@ -33,7 +33,7 @@ export interface Rules {
 export interface TurnsDeps {
   readonly world: World;
   readonly clock: Clock;
-  readonly store: Pick<Store, "commit" | "tend">;
+  readonly store: Pick<Store, "commit" | "maintain">;
   readonly epoch: Epoch;
   /** How many tasks are enough for a batch, while another one is being written. */
   readonly batchMax: number;

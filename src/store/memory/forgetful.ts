@@ -6,7 +6,7 @@ import type { WorkingStore } from "../store.ts";
 /** What earlier runs have shown is all it knows. */
 export const forgetfulStore = (history: History): WorkingStore => ({
   commit: async () => ok(undefined),
-  tend: () => {},
+  maintain: () => {},
   load: async () => undefined,
   runs: async () => [],
   events: async () => [],

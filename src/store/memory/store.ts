@@ -136,7 +136,7 @@ export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {
       });
       return isWritten ? ok(undefined) : err("ownership-lost");
     },
-    tend() {},
+    maintain() {},
     async runs(which) {
       const rows = [...runs.values()].map(({ row }) => row);
       if (which === undefined) return rows;

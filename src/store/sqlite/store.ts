@@ -82,14 +82,14 @@ function storeOn({ db, file, source, target, options }: Parts): Store {
     },
     owner: async () => plainly(file, () => onRecord().current),
     commit: writes.commit,
-    tend: () => writes.tend(),
+    maintain: () => writes.maintain(),
     forget: (before) => writes.write((all) => forgetAnswers(all, before)),
     async prune(runs) {
       const pruned = await writes.write((all) => {
         const { current } = onRecord();
         return current?.lives ? err(current) : ok(pruneRuns(all, prepareForgetting(db), runs));
       });
-      writes.tend();
+      writes.maintain();
       return pruned;
     },
     secret: (fresh) => writes.write(({ write }) => readSecret(source, write, fresh)),

@@ -73,7 +73,7 @@ export class Disk {
       release: (term) => change((store) => store.release(term)),
       owner: () => ask((store) => store.owner()),
       commit: (batch) => life.pass(commit(batch)),
-      tend: () => void ask(async (store) => store.tend()),
+      maintain: () => void ask(async (store) => store.maintain()),
       runs: (which) => ask((store) => store.runs(which)),
       load: (run) => ask((store) => store.load(run)),
       events: (query) => ask((store) => store.events(query)),

@@ -158,7 +158,7 @@ test("where nothing is written nothing is synced, and nothing waits to be", asyn
   expect(clock.waiting).toEqual([]);
   await store.lastSeq();
   await store.runs();
-  store.tend();
+  store.maintain();
   expect(clock.waiting).toEqual([]);
   // Another owner has the store now: a refused commit is not written either.
   await store.acquire(owner("other"));

@@ -88,7 +88,7 @@ export class Writes implements AsyncDisposable {
   }
 
   /** Keeps the log short. While the writer thread works, it does this itself, between two batches. */
-  tend(): void {
+  maintain(): void {
     if (!this.#writer.busy && this.#failure === undefined) this.afterwards(() => this.#fold?.());
   }
 
