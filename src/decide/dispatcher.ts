@@ -9,7 +9,7 @@ import { isHeld, isWorking, laneOf, type Task } from "../domain/task.ts";
 import { between, earliest, type Instant } from "../domain/time.ts";
 import type { Change } from "../domain/world.ts";
 import { broken, invariant } from "../std/invariant.ts";
-import { placeOf, RunBooks } from "./order/run-index.ts";
+import { placeOf, RunIndex } from "./order/run-index.ts";
 import { PATIENCE, type Patience, Tally } from "./queue/aging.ts";
 import type { Notice } from "./queue/behind.ts";
 import { Chooser, type Seeker } from "./queue/chooser.ts";
@@ -46,7 +46,9 @@ export interface Assignment {
   readonly evidence: DispatchEvidence;
 }
 
-export class Dispatcher extends RunBooks {
+export class Dispatcher {
+  /** What is kept about each run. */
+  readonly runs = new RunIndex();
   readonly #patience: Patience;
   readonly #site: Site;
   readonly #lanes: Lanes;
@@ -67,7 +69,6 @@ export class Dispatcher extends RunBooks {
   #pressure: Pressure = NO_PRESSURE;
 
   constructor(options: DispatcherOptions) {
-    super();
     this.#patience = options.patience ?? PATIENCE;
     this.#lanes = new Lanes(options.priorities ?? "shares");
     this.#pool = options.pool;
@@ -78,10 +79,10 @@ export class Dispatcher extends RunBooks {
     this.#site = new Site([{ name: "local", ...options }, ...(options.others ?? [])], this.#commons.shared);
     this.nodes = this.#site.nodes;
     this.ready = new Waiting({
-      queueOf: (no) => this.queueOf(no),
-      rankOf: (run, task) => this.rank(run, task),
-      shapeOf: (run, task) => this.shapeOf(run, task),
-      isPossible: (shape) => this.isPossible(shape),
+      queueOf: (no) => this.runs.queueOf(no),
+      rankOf: (run, task) => this.runs.rank(run, task),
+      shapeOf: (run, task) => this.runs.shapeOf(run, task),
+      isPossible: (shape) => this.runs.isPossible(shape),
       fairness: this.#fairness,
       given: this.#given,
       patience: this.#patience,
@@ -94,10 +95,10 @@ export class Dispatcher extends RunBooks {
       given: this.#given,
       patience: this.#patience,
       isHeldBack: (candidate, now) => this.#isHeldBack(candidate, now),
-      until: (run, task, since) => this.until(run, task, since),
+      until: (run, task, since) => this.runs.until(run, task, since),
     });
     this.#chooser = new Chooser({
-      queueOf: (no) => this.queueOf(no),
+      queueOf: (no) => this.runs.queueOf(no),
       fairness: this.#fairness,
       reserved: this.#reserved,
       behind: this.ready.behind,
@@ -113,7 +114,7 @@ export class Dispatcher extends RunBooks {
     this.#commons.join(run, now);
     // The workers here do not show how long the tasks of other pools take.
     const isMixed = this.roster !== undefined || run.tasks.some((task) => !this.#isMine(task));
-    this.keep(placeOf(run, history, this.#site, isMixed));
+    this.runs.keep(placeOf(run, history, this.#site, isMixed));
     this.#fairness.join(run);
     this.ready.join(run.no);
     for (const task of run.tasks) {
@@ -128,7 +129,7 @@ export class Dispatcher extends RunBooks {
 
   /** Lets go of a run that has ended. */
   dismiss(run: Run): void {
-    this.drop(run);
+    this.runs.drop(run);
     this.#fairness.leave(run);
     this.ready.forget(run.no);
     this.#site.leave(run);
@@ -138,7 +139,7 @@ export class Dispatcher extends RunBooks {
   observe(change: Change): void {
     const { run, task, from, to, cause } = change;
     // A task of a run that this pool does not have may have held files that a task of this pool waits for.
-    if (!this.knows(run)) {
+    if (!this.runs.knows(run)) {
       if (isHeld(from) && !isHeld(to)) this.ready.wakeBehind(task, cause.at);
       return;
     }
@@ -312,7 +313,7 @@ export class Dispatcher extends RunBooks {
     const { dispatches } = PRESSURE_POLICY[this.mode];
     if (dispatches.includes(lane)) return false;
     if (this.out > 0) return true;
-    for (const queue of this.queues()) if (dispatches.some((each) => !queue.isEmpty(each))) return true;
+    for (const queue of this.runs.queues()) if (dispatches.some((each) => !queue.isEmpty(each))) return true;
     return this.ready.isDue(dispatches, now);
   }
 
@@ -358,14 +359,14 @@ export class Dispatcher extends RunBooks {
 
   #seize({ run, task, to, cause }: Change): void {
     if (!isWorking(to)) return;
-    const { own } = this.shapeOf(run, task);
+    const { own } = this.runs.shapeOf(run, task);
     if (!fits(own, cause.at)) broken(`${task.spec.id} does not fit what is free`);
     const lane = cause.kind === "claimed" ? cause.evidence.lane : laneOf(task);
     this.#occupy(run, task, to.lease.worker, lane, cause.at);
   }
 
   #occupy(run: Run, task: Task, worker: WorkerId, lane: Priority, since: Instant): void {
-    const shape = this.shapeOf(run, task);
+    const shape = this.runs.shapeOf(run, task);
     this.#site.occupy({ run, task, shape, lane, worker, since });
     this.#commons.locks.hold(run, task);
     this.#fairness.start(run, { lane, own: task.spec.priority }, shape.share, since);

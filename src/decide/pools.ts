@@ -200,7 +200,7 @@ export class Pools {
 
   /** A pool without sessions and without tasks is forgotten: names of pools may come and go for years. */
   #closeIfIdle(pool: string, line: Dispatcher): void {
-    if (line.roster?.size === 0 && line.isUnused) this.#lines.delete(pool);
+    if (line.roster?.size === 0 && line.runs.isUnused) this.#lines.delete(pool);
   }
 
   #newLine(pool: string): Dispatcher {

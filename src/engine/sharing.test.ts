@@ -27,8 +27,8 @@ describe("a run", () => {
     ];
     const { pools, dispatcher } = rig.engine;
     const agents = pools.of(find(theirs, "a"));
-    expect([mine, theirs, both].map((run) => dispatcher.knows(run))).toEqual([true, false, true]);
-    expect([mine, theirs, both].map((run) => agents.knows(run))).toEqual([false, true, true]);
+    expect([mine, theirs, both].map((run) => dispatcher.runs.knows(run))).toEqual([true, false, true]);
+    expect([mine, theirs, both].map((run) => agents.runs.knows(run))).toEqual([false, true, true]);
     expect([mine, theirs, both].every((run) => pools.knows(run))).toBe(true);
   });
 });

@@ -139,7 +139,7 @@ const pausedReason = (asked: Asked | undefined): readonly Reason[] =>
 /** What the dispatcher looks at. A missing worker comes last, since every waiting task has that reason. */
 function dispatchReasons(question: Question): readonly Wait[] {
   const { dispatcher, run, task } = question;
-  const shape = dispatcher.shapeOf(run, task);
+  const shape = dispatcher.runs.shapeOf(run, task);
   const impossible = noMatch(question, shape);
   if (impossible !== undefined) return [impossible];
   return [
@@ -295,7 +295,7 @@ function idleAt(nodes: readonly Node[], worker: WorkerId | undefined): number {
 
 /** The part of its request that would make the reserved task wait. */
 const delayed = ({ dispatcher, run, task, now }: Question, shape: Shape, spot: Spot, shadow: Shadow): readonly Draw[] =>
-  inTheWay(wholeDraw(shape, spot), dispatcher.until(run, task, now), shadow);
+  inTheWay(wholeDraw(shape, spot), dispatcher.runs.until(run, task, now), shadow);
 
 /** What is missing on the node that lacks the least. */
 function leastShort(spots: readonly Spot[], own: readonly Draw[], now: Instant): readonly Draw[] {

@@ -9,7 +9,7 @@ import { ESTIMATE_SOURCES } from "../order/estimates.ts";
 
 /** Looks over the run once, and then answers for each of its tasks. Nothing when no task has an estimate and none has ended. */
 export function expectations(dispatcher: Dispatcher, run: Run): (task: Task) => Estimate | undefined {
-  const estimates = dispatcher.estimates(run);
+  const estimates = dispatcher.runs.estimates(run);
   const observed = estimatesOf(run);
   return (task) => {
     const now = observed(task);

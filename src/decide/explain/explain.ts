@@ -42,8 +42,8 @@ export function explain(lines: Lines, run: Run, task: Task, now: Instant, contex
     failures: task.failures,
     attemptsMax: spec.retry.attempts,
     priority: spec.priority,
-    rank: Math.round(dispatcher.rank(run, task)),
-    rankUnit: dispatcher.estimates(run)?.known ? "ms" : "hops",
+    rank: Math.round(dispatcher.runs.rank(run, task)),
+    rankUnit: dispatcher.runs.estimates(run)?.known ? "ms" : "hops",
     gates: waits ? gatesOf(dispatcher, run, task, now, context) : [],
     ...sinceOf(status),
     ...(spec.title !== undefined && { title: spec.title }),
@@ -91,7 +91,7 @@ function waitFrom(eligibility: Eligibility, turn: () => Wait): Wait | undefined 
 function turnOf(dispatcher: Dispatcher, run: Run, task: Task, crews: Map<Shape, Wait>): Wait {
   const { roster, workers, idle } = dispatcher;
   if (roster === undefined) return { reason: "capacity", workers, idle };
-  const shape = dispatcher.shapeOf(run, task);
+  const shape = dispatcher.runs.shapeOf(run, task);
   const known = crews.get(shape);
   if (known !== undefined) return known;
   const suited = [...roster.suited(task.spec)];
@@ -198,7 +198,7 @@ function serviceGate(
   task: Task,
   isOpen: (reason: WaitReason) => boolean,
 ): readonly Gate[] {
-  const { provider } = dispatcher.shapeOf(run, task);
+  const { provider } = dispatcher.runs.shapeOf(run, task);
   if (provider === undefined) return [];
   const { state, failures } = dispatcher.breakers.of(provider);
   return [{ gate: "service", open: isOpen("breaker-open"), provider, state, failures }];
@@ -207,7 +207,7 @@ function serviceGate(
 /** Capabilities, its key, files, rates and resources. */
 function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): readonly Gate[] {
   const { spec } = task;
-  const { own, spots, tooMuch, requires } = dispatcher.shapeOf(run, task);
+  const { own, spots, tooMuch, requires } = dispatcher.runs.shapeOf(run, task);
   const missing = dispatcher.missing(requires);
   const gates: Gate[] = [];
   if (requires.length > 0) {
@@ -257,14 +257,14 @@ function reservationGate(
 }
 
 function positionOf(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): { place: number; of: number } {
-  const rank = dispatcher.rank(run, task);
+  const rank = dispatcher.runs.rank(run, task);
   let place = 1;
   let of = 0;
   for (const other of run.tasks) {
     const { status, spec } = other;
     if (status.state !== "ready" || status.notBefore > now || spec.priority !== task.spec.priority) continue;
     of++;
-    const otherRank = dispatcher.rank(run, other);
+    const otherRank = dispatcher.runs.rank(run, other);
     if (otherRank > rank || (otherRank === rank && other.no < task.no)) place++;
   }
   return { place, of };

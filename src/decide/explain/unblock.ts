@@ -85,7 +85,7 @@ const soonest = ([first]: readonly End[]): Unblock | undefined => first && { at:
 
 /** The first moment at which enough holders have ended that the whole request fits on some node. */
 function endOfShortage(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): Unblock | undefined {
-  const { own, spots } = dispatcher.shapeOf(run, task);
+  const { own, spots } = dispatcher.runs.shapeOf(run, task);
   const ends = endsOf(dispatcher, now);
   const found = spots.flatMap(({ draws }) => endOfShortageOn([...own, ...draws], dispatcher, ends) ?? []);
   return found.reduce<Unblock | undefined>((first, each) => (first && first.at <= each.at ? first : each), undefined);

@@ -85,7 +85,7 @@ export class Waits {
   }
 
   *#ofLine(run: Run, line: Dispatcher, isPassed: boolean, now: Instant): Iterable<Notice> {
-    const first = line.queueOf(run.no)?.first;
+    const first = line.runs.queueOf(run.no)?.first;
     const told = this.#told.get(run.no) ?? new Map<Dispatcher, Told>();
     const before = told.get(line);
     if (first === undefined) return void told.delete(line);

@@ -50,29 +50,29 @@ export class LookAhead {
     const { dispatcher, policy } = this.#deps;
     if (policy === "plain" || dispatcher.idle === 0) return;
     // Where several runs share, fairness decides which goes next, and no run can know what it will be given.
-    const run = dispatcher.soleRun;
+    const run = dispatcher.runs.soleRun;
     if (run === undefined || remaining(run) > TASKS_MAX || run.counts.ready < 2) return;
     const prospect = this.#prospectOf(run);
-    if (prospect === undefined || !isContested(dispatcher.waiting(run), dispatcher.idle, now)) return;
+    if (prospect === undefined || !isContested(dispatcher.runs.waiting(run), dispatcher.idle, now)) return;
     this.#improve(prospect, outlookOf(prospect, dispatcher, now));
   }
 
   #improve({ run }: Prospect, outlook: Outlook): void {
     const { dispatcher, now } = this.#deps;
-    const ranks = Float64Array.from(run.tasks, (task) => dispatcher.rank(run, task));
+    const ranks = Float64Array.from(run.tasks, (task) => dispatcher.runs.rank(run, task));
     const incumbent = Float64Array.from(outlook.numbers, (no) => ranks[no] as number);
     const end = now() + DECISION_MS;
     const budget = { plays: PLAYS, isOver: () => now() >= end };
     const found = rollout(outlook, incumbent, budget, run.manifest.seed + this.#decisions++);
     if (found.ranks === incumbent) return;
     for (const [place, no] of outlook.numbers.entries()) ranks[no] = found.ranks[place] as number;
-    dispatcher.rerank(run, ranks);
+    dispatcher.runs.rerank(run, ranks);
   }
 
   /** Nothing when the run's estimates do not justify a search. */
   #prospectOf(run: Run): Prospect | undefined {
     if (this.#prospect?.run === run) return this.#prospect;
-    const estimates = this.#deps.dispatcher.estimates(run);
+    const estimates = this.#deps.dispatcher.runs.estimates(run);
     if (estimates === undefined || !isWorthIt(this.#deps.policy, estimates)) return undefined;
     this.#prospect = { run, forward: endsFirst(run.graph).toReversed(), costs: estimates.costs };
     return this.#prospect;

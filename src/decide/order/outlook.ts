@@ -56,7 +56,7 @@ export function outlookOf({ run, forward, costs }: Prospect, dispatcher: Dispatc
     starts,
     dependents: edges,
     ...demandsOf(
-      tasks.map((task) => dispatcher.shapeOf(run, task)),
+      tasks.map((task) => dispatcher.runs.shapeOf(run, task)),
       {
         workers: Math.min(dispatcher.idle, dispatcher.allowed - dispatcher.out),
         pots: dispatcher.pots(),
@@ -82,7 +82,7 @@ function tasksAhead(run: Run, forward: Int32Array, dispatcher: Dispatcher): read
 function isAhead(run: Run, task: Task, ahead: ReadonlySet<TaskNo>, dispatcher: Dispatcher): boolean {
   const { state } = task.status;
   if (isTerminal(state) || state === "parked" || isGateClosed(task)) return false;
-  if (!dispatcher.isPossible(dispatcher.shapeOf(run, task))) return false;
+  if (!dispatcher.runs.isPossible(dispatcher.runs.shapeOf(run, task))) return false;
   let isReachable = true;
   run.graph.eachNeed(task.no, (need) => {
     if (!ahead.has(need) && !isTerminal(taskOf(run, need).status.state)) isReachable = false;

@@ -30,7 +30,8 @@ export function placeOf(run: Run, history: History, site: Site, isMixed: boolean
   return { run, queue: new RunQueue(), shapes, estimates, ranks };
 }
 
-export class RunBooks {
+/** The runs that a dispatcher has, each with what is kept about it. */
+export class RunIndex {
   readonly #places = new Map<RunNo, RunPlace>();
 
   keep(place: RunPlace): void {

@@ -20,7 +20,8 @@ const PLAN = [
 ];
 const LONGEST_PATHS = [3_000, 4_000, 5_000, 3_000];
 
-const ranksIn = (dispatcher: Dispatcher, run: Run): number[] => run.tasks.map((each) => dispatcher.rank(run, each));
+const ranksIn = (dispatcher: Dispatcher, run: Run): number[] =>
+  run.tasks.map((each) => dispatcher.runs.rank(run, each));
 const firstOf = (workers: number, plan = PLAN): number[] => {
   const floor = new Floor({ workers });
   return ranksIn(floor.dispatcher, floor.submit(plan));

@@ -193,7 +193,7 @@ export class ClaimService {
     const kind =
       order.task === undefined && this.#isLikeOthers(line, session) ? likenessOf(waiter, session) : undefined;
     if (kind !== undefined && inVain.has(kind)) return undefined;
-    const isInVain = kind !== undefined && !line.hasFor(seekerOf(session).sees);
+    const isInVain = kind !== undefined && !line.runs.hasFor(seekerOf(session).sees);
     const granted = isInVain ? undefined : this.#take(turn, session, order);
     if (granted === undefined && kind !== undefined) inVain.add(kind);
     return granted;

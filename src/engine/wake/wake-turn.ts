@@ -39,7 +39,7 @@ export function cycleTurn(turn: Turn, view: WakeView): WakeTurn {
   /** By shape, as long as no session is woken: many tasks are for the same sessions. */
   const free = new Map<Shape, boolean>();
   const isAnyFree = (pending: Pending): boolean => {
-    const shape = pools.line(pending.pool).shapeOf(pending.run, pending.task);
+    const shape = pools.line(pending.pool).runs.shapeOf(pending.run, pending.task);
     const known = free.get(shape) ?? suited(pending).some((each) => isIdle(each) && !isWoken(each));
     free.set(shape, known);
     return known;
