@@ -163,7 +163,6 @@ const IMPORTS_MAX = 20;
 const IMPORTS_LEFT: Readonly<Record<string, number>> = {
   "src/app/config/config.ts": 25,
   "src/decide/dispatcher.ts": 25,
-  "src/execute/process/executor.ts": 21,
   "src/simulate/faults/world/arena.ts": 25,
 };
 

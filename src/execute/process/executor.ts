@@ -1,17 +1,16 @@
 /** Runs attempts as processes of this machine, through small shells that outlive the scheduler. See README.md in src/execute. */
-import { existsSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import type { ProcessIdentity } from "../../domain/task.ts";
-import { later, millis } from "../../domain/time.ts";
-import { type Clock, sleep } from "../../effects/clock.ts";
-import { bootId, isAlive, processStat } from "../../effects/host.ts";
+import type { Clock } from "../../effects/clock.ts";
+import { bootId, isAlive } from "../../effects/host.ts";
 import { systemSecrets } from "../../effects/random.ts";
 import { invariant } from "../../std/invariant.ts";
 import type { Attempt, Executor, Handle, Watch } from "../executor.ts";
-import { LiveAttempt, SECOND_LOOK, type Surroundings } from "./attempt.ts";
-import { attemptDirectory, type Begun, prepareDirectory, stoppedBy, takeBegun } from "./directory.ts";
-import { endProcesses, livingGroups, signal } from "./ending.ts";
+import { LiveAttempt, type Surroundings } from "./attempt.ts";
+import { attemptDirectory, prepareDirectory, stoppedBy, takeBegun } from "./directory.ts";
 import { baseEnvironment, type Environment, taskEnvironment } from "./environment.ts";
 import { explainFile, explainStart } from "./explain.ts";
+import { endInherited, endUnsaid, whatBegan } from "./inherited.ts";
 import { attemptKey, attemptMarks, namedBy, type Sighting, sight } from "./marks.ts";
 import { PROCESS_DEFAULTS, type ProcessOptions } from "./options.ts";
 import { argvOf, exportText, oddOf, orderText } from "./order.ts";
@@ -37,10 +36,6 @@ export function openProcessExecutor(setup: ProcessExecutorSetup): Executor {
 
 /** Wrappers that are kept for attempts to come. */
 const IDLE_MAX = 16;
-/** Longer than a process takes from creating a file to writing a line into it. */
-const SAID_WITHIN = millis(1_000);
-const SAID_LOOK = millis(5);
-
 class ProcessExecutor implements Executor {
   readonly #stateDir: string;
   readonly #environment: NodeJS.ProcessEnv;
@@ -89,7 +84,7 @@ class ProcessExecutor implements Executor {
     const left = this.#takeOver();
     const directory = attemptDirectory(this.#stateDir, attempt);
     const slot = left.get(directory);
-    const begun = await this.#whatBegan(directory, slot, process);
+    const begun = await whatBegan(directory, slot, process, this.#around.clock);
     if (begun.kind === "void") return undefined;
     const wanted = taskEnvironment(attempt.env, this.#environment);
     const live = this.#enter(attempt, wanted.ok ? wanted.value.secrets : [], watch);
@@ -105,19 +100,19 @@ class ProcessExecutor implements Executor {
     const left = this.#takeOver();
     const groups: number[] = [];
     const swept = new Set<string>();
-    for (const [directory, { wrapper, file }] of left) {
+    for (const [directory, slot] of left) {
       const begun = takeBegun(directory);
-      // Its process is not the command yet, and so of the wrapper's group. What has begun the wrapper waits for, and then it goes.
-      if (begun.kind === "unsaid" && isAlive(wrapper)) signal(-wrapper.pid, "SIGKILL");
+      if (begun.kind === "unsaid") endUnsaid(slot);
       if (begun.kind === "begun" && isAlive(begun.process)) {
         groups.push(begun.process.pid);
         swept.add(directory);
       }
-      rmSync(file, { force: true });
+      rmSync(slot.file, { force: true });
     }
     left.clear();
     for (const key of this.#straysOf().keys()) swept.add(attemptDirectory(this.#stateDir, namedBy(key)));
-    if (swept.size > 0) await this.#endAll(groups);
+    if (swept.size > 0)
+      await endInherited(groups, () => this.#straysOf().values(), this.#around.clock, this.#options.grace);
     return swept.size;
   }
 
@@ -223,48 +218,10 @@ class ProcessExecutor implements Executor {
     return this.#left;
   }
 
-  /** Where its process has taken `begun` and does not say in time which one it is, it is ended. */
-  async #whatBegan(directory: string, slot: Slot | undefined, process: ProcessIdentity | undefined): Promise<Begun> {
-    const { clock } = this.#around;
-    const until = later(clock.now(), SAID_WITHIN);
-    if (!existsSync(directory) && process !== undefined && isAlive(process)) {
-      return { kind: "begun", process, atMs: clock.now() };
-    }
-    let begun = takeBegun(directory);
-    while (begun.kind === "unsaid" && clock.now() < until) {
-      await sleep(clock, SAID_LOOK);
-      begun = takeBegun(directory);
-    }
-    if (begun.kind === "unsaid" && slot !== undefined && isAlive(slot.wrapper)) signal(-slot.wrapper.pid, "SIGKILL");
-    return begun;
-  }
-
   /** Processes that carry our mark and belong to no attempt of this executor. */
   #straysOf(): Sighting {
     if (this.#register.isNew) return new Map();
     const own = new Set([...this.#live].map(({ key }) => key));
     return new Map([...sight(this.#register.stateId)].filter(([key]) => !own.has(key)));
-  }
-
-  async #endAll(groups: readonly number[]): Promise<void> {
-    const { clock } = this.#around;
-    const killAt = later(clock.now(), this.#options.grace);
-    const end = (): Promise<void> =>
-      endProcesses({
-        find: () => {
-          const living = livingGroups(groups);
-          const pids = [...this.#straysOf().values()]
-            .flat()
-            .filter((pid) => !living.includes(processStat(pid)?.group ?? 0));
-          return { groups: living, pids };
-        },
-        killAt: () => killAt,
-        now: () => clock.now(),
-        pause: (ms) => sleep(clock, millis(ms)),
-      });
-    await end();
-    // A process that is just becoming another program shows no marks, so one may have been overlooked.
-    await sleep(clock, SECOND_LOOK);
-    await end();
   }
 }
