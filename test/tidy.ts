@@ -163,7 +163,6 @@ const IMPORTS_MAX = 20;
 const IMPORTS_LEFT: Readonly<Record<string, number>> = {
   "src/app/config/config.ts": 25,
   "src/decide/dispatcher.ts": 25,
-  "src/simulate/faults/world/arena.ts": 25,
 };
 
 const isSource = (path: string): boolean => /\.(?:ts|tsx|mjs)$/.test(path);

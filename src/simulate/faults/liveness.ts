@@ -44,7 +44,7 @@ export function livenessLaws(arena: Arena, sinceWell: Millis): readonly string[]
 function lateLaw(arena: Arena, task: SeenTask, now: number): readonly string[] {
   if (!isHeld(task) || task.deadline === undefined || !isOfSession(task)) return [];
   const { ack } = arena.scenario.settings;
-  const ttl = Math.max(ack, arena.agents.findLast(({ id }) => id === task.worker)?.draft.profile.ttl ?? 60_000);
+  const ttl = Math.max(ack, arena.agents.all.findLast(({ id }) => id === task.worker)?.draft.profile.ttl ?? 60_000);
   const late = now - task.deadline;
   const longest = task.deadline - now;
   if (late > Math.max(ttl / 2, 5_000)) return [`${nameOf(task)} is held ${late} ms after its lease ran out`];

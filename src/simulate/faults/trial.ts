@@ -76,7 +76,7 @@ function lookAfter(arena: Arena, wellAt: Instant): void {
   const sinceWell = millis(clock.now() - wellAt);
   for (const law of livenessLaws(arena, sinceWell)) monitor.violate(law);
   people.clearUp();
-  arena.callHelp(monitor.checker.unfinished());
+  arena.agents.callHelp(monitor.checker.unfinished());
   arena.after(LOOK_EVERY, () => lookAfter(arena, wellAt));
 }
 
@@ -110,7 +110,7 @@ async function inspectRemains({ monitor, medium }: Arena): Promise<void> {
 }
 
 async function judge(arena: Arena): Promise<Trial> {
-  const { monitor, scenario, trace, latencies, medium } = arena;
+  const { monitor, scenario, trace, agents, medium } = arena;
   const events = await medium.look((store) => store.events({}));
   const ledger = createHash("sha256").update(JSON.stringify(events)).digest("hex");
   trace.add(`ledger ${ledger}`);
@@ -126,7 +126,7 @@ async function judge(arena: Arena): Promise<Trial> {
     tasks: tasks.length,
     lost: arena.isOver ? 0 : tasks.filter((task) => !isEnded(task)).length,
     waits: monitor.waits,
-    latencies,
+    latencies: agents.latencies,
     trace: trace.lines,
   };
 }

@@ -8,8 +8,8 @@ import { Life } from "../world/life.ts";
 const LIFE = new Life();
 
 export function forge(arena: Arena, chance: Chance): void {
-  if (arena.grants.length === 0) return;
-  const grant = chance.pick(arena.grants);
+  if (arena.agents.grants.length === 0) return;
+  const grant = chance.pick(arena.agents.grants);
   const forged = chance.flip(0.5)
     ? { ...grant, token: `${grant.token.slice(1)}x` }
     : { ...grant, fence: grant.fence + 1 };

@@ -90,7 +90,8 @@ function fill(arena: Arena, chance: Chance): void {
 }
 
 function cut(arena: Arena, chance: Chance, amount: number): void {
-  const { network, agents, trace } = arena;
+  const { network, trace } = arena;
+  const agents = arena.agents.all;
   const client = agents.length === 0 ? "people" : chance.pick(agents).id;
   const how = chance.pick(CUTS);
   trace.add(`${client} is cut off: ${how}`);
@@ -99,7 +100,8 @@ function cut(arena: Arena, chance: Chance, amount: number): void {
 }
 
 function stand(arena: Arena, chance: Chance): void {
-  const { agents, trace } = arena;
+  const { trace } = arena;
+  const agents = arena.agents.all;
   const agent = agents.length === 0 ? undefined : chance.pick(agents);
   if (agent === undefined || agent.life.isFrozen) return;
   const { ttl } = agent.draft.profile;
@@ -110,12 +112,14 @@ function stand(arena: Arena, chance: Chance): void {
 }
 
 function desert(arena: Arena, chance: Chance): void {
-  const { agents, trace } = arena;
+  const { trace } = arena;
+  const agents = arena.agents.all;
   const agent = agents.length === 0 ? undefined : chance.pick(agents);
   if (agent === undefined || !agent.life.isAlive) return;
   trace.add(`${agent.id} dies`);
   agent.life.end();
-  if (chance.flip(0.7)) arena.after(chance.span(100, 60_000), () => arena.enlist({ ...agent.draft, after: millis(0) }));
+  if (chance.flip(0.7))
+    arena.after(chance.span(100, 60_000), () => arena.agents.enlist({ ...agent.draft, after: millis(0) }));
 }
 
 /** Every stopped process goes on. */
@@ -124,7 +128,7 @@ export function calm(arena: Arena): void {
   arena.trace.add("all is well");
   arena.disk.heal();
   arena.network.heal();
-  for (const { life } of arena.agents) life.thaw();
+  for (const { life } of arena.agents.all) life.thaw();
   for (const scheduler of arena.schedulers) {
     if (scheduler.life.isFrozen) scheduler.slept();
     scheduler.life.thaw();

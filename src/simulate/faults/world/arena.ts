@@ -1,24 +1,19 @@
 /** The whole simulated world of one seed: schedulers, sessions and people, the faults, when they stop, and whether everything ends after that. */
-import { type WorkerId, workerId } from "../../../domain/ids.ts";
 import { findTask } from "../../../domain/run.ts";
-import { poolOf } from "../../../domain/spec.ts";
 import { type Instant, instant, later, type Millis, millis, seconds } from "../../../domain/time.ts";
 import type { Attempt } from "../../../execute/executor.ts";
 import { InvariantError } from "../../../std/invariant.ts";
 import type { Owner } from "../../../store/store.ts";
 import { VirtualClock } from "../../clock.ts";
 import { Drive } from "../../drive/drive.ts";
-import type { SeenTask } from "../../history/seen.ts";
-import { Agent } from "../actors/agent.ts";
 import { type FateOf, fateOf } from "../actors/fate.ts";
 import { People } from "../actors/people.ts";
 import { InvariantMonitor } from "../invariant-monitor.ts";
 import { Chance } from "../seed/chance.ts";
-import { CAPABILITIES } from "../seed/plans.ts";
-import type { Scenario, SessionDraft } from "../seed/scenario.ts";
+import type { Scenario } from "../seed/scenario.ts";
+import { Agents } from "./agents.ts";
 import { Disk } from "./disk.ts";
 import { Front } from "./front.ts";
-import type { SimulatedGrant } from "./grant.ts";
 import { Machine } from "./machine.ts";
 import { DiskError, type Medium, MemoryMedium } from "./medium.ts";
 import { Network } from "./network.ts";
@@ -42,9 +37,7 @@ export class Arena {
   readonly network: Network<SimulatedScheduler>;
   readonly front: Front;
   readonly people: People;
-  readonly latencies: number[] = [];
-  readonly grants: SimulatedGrant[] = [];
-  agents: Agent[] = [];
+  readonly agents: Agents;
   schedulers: SimulatedScheduler[] = [];
   /** From here on nothing fails any more. */
   isWell = false;
@@ -96,7 +89,10 @@ export class Arena {
     const { network, front, monitor } = this;
     const person = { clock, chance: this.chance.fork("people"), network, front, monitor, pools, violate };
     this.people = new People(person, scenario.plans);
-    for (const draft of scenario.sessions) this.enlist(draft);
+    const { chance } = this;
+    const isWell = (): boolean => this.isWell;
+    this.agents = new Agents({ clock, chance, network, front, fateOf: this.#fateOf, violate, scenario, isWell });
+    for (const draft of scenario.sessions) this.agents.enlist(draft);
   }
 
   get elapsed(): Millis {
@@ -112,30 +108,9 @@ export class Arena {
     return this.schedulers.findLast(({ life, isReady }) => life.isAlive && isReady);
   }
 
-  /** A session comes, or comes back without its memory. */
-  enlist(draft: SessionDraft): void {
-    const { clock, network, front } = this;
-    const chance = this.chance.fork(`agent ${draft.profile.id} ${this.agents.length}`);
-    const drift = this.scenario.faults.drift ?? 0;
-    const agent = new Agent(draft, {
-      clock,
-      chance,
-      network,
-      front,
-      rate: 1 + (chance.next() - 0.5) * drift,
-      fateOf: this.#fateOf,
-      mode: this.scenario.modes[draft.profile.pool] ?? "pull",
-      violate: (law) => this.monitor.violate(law),
-      latency: (span) => this.latencies.push(span),
-      remember: (grant) => this.grants.push(grant),
-    });
-    this.agents.push(agent);
-    agent.start();
-  }
-
   /** Another scheduler starts. `usurps`: it does not see that the current one lives. */
   async boot(usurps = false): Promise<void> {
-    const { clock, disk, machine, scenario } = this;
+    const { clock, disk, machine, scenario, agents } = this;
     const no = ++this.#boots;
     const chance = this.chance.fork(`scheduler ${no}`);
     const { drift = 0, back } = scenario.faults;
@@ -153,9 +128,9 @@ export class Arena {
       rate: this.isWell ? 1 : 1 + (chance.next() - 0.5) * drift,
       lives: (owner) => !usurps && this.#lives(owner),
       failed: (of, error) => this.#failed(of, error),
-      wake: (target) => this.#wake(target.session),
-      reaches: (session) => this.agents.some(({ id, draft, life }) => id === session && draft.listens && life.isAlive),
-      spawn: async ({ task }) => this.#spawn(task.spec.requires, poolOf(task.spec), task.spec.workspace),
+      wake: (target) => agents.wake(target.session),
+      reaches: (session) => agents.reaches(session),
+      spawn: async ({ task }) => agents.spawn(task.spec),
     });
     this.schedulers = [...this.schedulers.filter(({ life }) => life.isAlive), scheduler];
     this.trace.add(`${scheduler.name} boots${offset === 0 ? "" : `, set back by ${-offset} ms`}`);
@@ -210,18 +185,6 @@ export class Arena {
     this.isOver = this.medium.mayForget;
   }
 
-  /** Sends a session that can do the tasks that are left, for each pool and place that needs one. */
-  callHelp(left: Iterable<SeenTask>): void {
-    for (const { spec } of left) {
-      const pool = poolOf(spec);
-      const { workspace, session } = spec;
-      if (pool === "local") continue;
-      const id = workerId(session ?? `help-${pool}-${workspace ?? ""}`);
-      if (this.agents.some((agent) => agent.id === id && agent.life.isAlive)) continue;
-      this.enlist(helper(id, pool, workspace));
-    }
-  }
-
   #mediumOf({ store, faults }: Scenario): Medium {
     if (store === "memory") return new MemoryMedium();
     const chance = this.chance.fork("drive");
@@ -253,26 +216,6 @@ export class Arena {
     this.kill(scheduler, String(error));
   }
 
-  #wake(session: WorkerId): Error | undefined {
-    const { hook } = this.scenario.faults;
-    if (hook !== undefined && !this.isWell && this.chance.flip(hook * 0.6)) return new Error("the hook failed");
-    this.network.tell(session, "wake", () => {
-      for (const agent of this.agents) if (agent.id === session) agent.wake();
-    });
-    return undefined;
-  }
-
-  #spawn(requires: readonly string[], pool: string, workspace: string | undefined): boolean {
-    const { hook } = this.scenario.faults;
-    if (hook !== undefined && this.chance.flip(hook * 0.5)) throw new Error("no worker can be had");
-    if (this.chance.flip(0.5) || !requires.every((each) => (CAPABILITIES as readonly string[]).includes(each))) {
-      return false;
-    }
-    const id = workerId(`spawned-${pool}-${workspace ?? ""}`);
-    if (this.agents.every((agent) => agent.id !== id)) this.enlist(helper(id, pool, workspace));
-    return true;
-  }
-
   /** A write that takes so long that the next turn may find every session overdue. */
   #disturbed(by: Millis): void {
     if (by > 4_000) for (const scheduler of this.schedulers) scheduler.slept();
@@ -285,19 +228,3 @@ export class Arena {
     return scheduler.clock.now() < later(since, FORGIVING);
   }
 }
-
-const helper = (id: WorkerId, pool: string, workspace: string | undefined): SessionDraft => ({
-  profile: {
-    id,
-    agent: "helper",
-    pool,
-    capabilities: [...CAPABILITIES],
-    slots: 2,
-    ttl: seconds(20),
-    ...(workspace !== undefined && { workspace }),
-  },
-  listens: false,
-  names: true,
-  isPunctual: false,
-  after: millis(0),
-});
