@@ -14,7 +14,7 @@ import type { Clock, Timer } from "../effects/clock.ts";
 import { restoreRun } from "../store/rows.ts";
 import type { Remembrance, Store } from "../store/store.ts";
 import type { Parts } from "./parts.ts";
-import { keyOf, type LeaseGrant } from "./sessions/claim-service.ts";
+import { keyOf, type LeaseGrant } from "./sessions/claim.ts";
 import type { LeaseReport, LeaseReportResult } from "./sessions/session-reports.ts";
 import { ownerOf } from "./sessions/tokens.ts";
 import type { Turn } from "./turn/turn.ts";

@@ -16,7 +16,7 @@ import {
 import { runId, taskId, workerId } from "../domain/ids.ts";
 import type { Held } from "../domain/task.ts";
 import { minutes, seconds } from "../domain/time.ts";
-import type { LeaseGrant } from "./sessions/claim-service.ts";
+import type { LeaseGrant } from "./sessions/claim.ts";
 
 const assignment = (rig: Rig, session: string, wait = 0): Promise<LeaseGrant | undefined> =>
   rig.promised(rig.engine.api.assignment({ session, wait: seconds(wait) }));

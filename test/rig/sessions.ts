@@ -6,7 +6,7 @@ import { SESSION_TTL, type Session, type SessionProfile } from "../../src/domain
 import type { TaskSpec } from "../../src/domain/spec.ts";
 import { millis } from "../../src/domain/time.ts";
 import type { Wanted } from "../../src/engine/engine-api.ts";
-import type { LeaseGrant } from "../../src/engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../src/engine/sessions/claim.ts";
 import type { LeaseReport, LeaseReportResult } from "../../src/engine/sessions/session-reports.ts";
 import type { Pending, Waker, WakeTarget } from "../../src/engine/wake/wake-port.ts";
 import type { WakeOptions, WakeScheduler } from "../../src/engine/wake/wake-scheduler.ts";

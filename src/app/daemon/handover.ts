@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { isTaskEvent, type TaskEvent } from "../../domain/event.ts";
 import { describeOutcome } from "../../domain/outcome.ts";
 import { makeFolders } from "../../effects/folders.ts";
-import type { LeaseGrant } from "../../engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../engine/sessions/claim.ts";
 import { endOf } from "../../views/timeline/attempt-end.ts";
 import type { Grant, PreviousAttempt } from "../../wire/answers.ts";
 import type { Parts } from "./parts.ts";

@@ -3,7 +3,7 @@ import { directoryOf } from "../../domain/run.ts";
 import type { Work } from "../../domain/spec.ts";
 import { type Held, isWorking } from "../../domain/task.ts";
 import { type Instant, later } from "../../domain/time.ts";
-import type { LeaseGrant } from "../../engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../engine/sessions/claim.ts";
 import type { LeaseReportResult } from "../../engine/sessions/session-reports.ts";
 import { invariant } from "../../std/invariant.ts";
 import type { Grant, LeaseReply, Settled } from "../../wire/answers.ts";

@@ -18,38 +18,10 @@ import type { World } from "../../domain/world.ts";
 import type { Remembrance } from "../../store/store.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { Leases } from "../work/leases.ts";
+import { type ClaimOrder, keyOf, type LeaseGrant } from "./claim.ts";
 import type { Refusals } from "./refusals.ts";
 import { lanesDownTo, likeness, seekerOf } from "./seeking.ts";
 import type { Tokens } from "./tokens.ts";
-
-/** What a session asks for. */
-export interface ClaimOrder {
-  readonly session: WorkerId;
-  /** Only tasks of this run. */
-  readonly run?: Run;
-  /** This task and no other. */
-  readonly task?: Task;
-  /** No task less urgent than this. */
-  readonly priority?: Priority;
-  /** The same key gives the same grant. */
-  readonly key?: string;
-  /** The answer that the key got before this scheduler began, if any. */
-  readonly recalled?: Remembrance;
-  /** The caller's name in the ledger. */
-  readonly by?: string;
-  /** How long to wait for it. */
-  readonly until: Instant;
-}
-
-/** The right to work on a task and to report on it. */
-export interface LeaseGrant {
-  readonly run: Run;
-  readonly task: Task;
-  readonly fence: number;
-  readonly token: string;
-  readonly deadline: Instant;
-  readonly ttl: Millis;
-}
 
 interface Waiter {
   readonly order: ClaimOrder;
@@ -373,12 +345,6 @@ export class ClaimService {
     return new UserError("NOT_CLAIMABLE", `${task?.spec.id} cannot be claimed by ${session} now: ${reasons}`);
   }
 }
-
-/** The key in the store: every session has its own keys, and another token with the same session id later does not know them. */
-export const keyOf = (
-  { id, owner }: { readonly id: WorkerId; readonly owner?: string | undefined },
-  key: string,
-): string => `claim/${encodeURIComponent(id)}${owner === undefined ? "" : `@${owner}`}/${key}`;
 
 /** A session that waits for a person, does something else, or is quarantined is left alone. */
 const mayBeServed = (line: Dispatcher, { state, profile: { id } }: Session): boolean =>

@@ -7,7 +7,7 @@ import { later } from "../../domain/time.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { Leases } from "../work/leases.ts";
 import type { Signs } from "../work/signs.ts";
-import type { LeaseGrant } from "./claim-service.ts";
+import type { LeaseGrant } from "./claim.ts";
 import type { Refusals } from "./refusals.ts";
 import type { Tokens } from "./tokens.ts";
 
