@@ -1,5 +1,6 @@
 /** The reference pages, made from the tables that the program itself uses: what they say cannot be out of date. */
-import { POOL, SETTING_NAMES, SETTINGS, variableOf } from "../src/app/config/config.ts";
+import { variableOf } from "../src/app/config/config.ts";
+import { POOL, SETTING_NAMES, SETTINGS } from "../src/app/config/settings.ts";
 import { type CommandSpec, GROUPS } from "../src/cli/frame/command.ts";
 import { COMMANDS } from "../src/cli/frame/commands.ts";
 import { describeOption, optionName, usageOf } from "../src/cli/frame/help.ts";
@@ -144,7 +145,7 @@ function config(): string {
   });
   return `# Settings
 
-${MADE("src/app/config/config.ts")}
+${MADE("src/app/config/settings.ts")}
 
 A setting comes from the first of these that has it: a flag, a \`ROTA_*\` variable, \`rota.config.yaml\` or
 \`rota.config.json\` beside the plan (else in the current directory or the nearest above it), the default. \`rota config\`

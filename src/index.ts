@@ -1,5 +1,5 @@
 /** Rota as a library: check a plan, run it within a program, with functions and commands; speak to a daemon. */
-export type { Settings } from "./app/config/config.ts";
+export type { Settings } from "./app/config/settings.ts";
 export type {
   BatchWaker,
   EscalationActor,

@@ -5,7 +5,7 @@ import type { Attempt, Executor } from "../execute/executor.ts";
 import { openOnDemand } from "../execute/on-demand.ts";
 import { openProcessExecutor } from "../execute/process/executor.ts";
 import { openRegistry } from "../execute/registry.ts";
-import type { Config } from "./config/config.ts";
+import type { Config } from "./config/settings.ts";
 import { makeStateDir, type StateDir } from "./config/state.ts";
 
 export interface CrewOptions {

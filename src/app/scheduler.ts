@@ -13,7 +13,7 @@ import type { Executor } from "../execute/executor.ts";
 import { openStore } from "../store/open.ts";
 import type { Owner, Store } from "../store/store.ts";
 import { answerBell } from "./agents/bell.ts";
-import type { Config } from "./config/config.ts";
+import type { Config } from "./config/settings.ts";
 import type { StateDir } from "./config/state.ts";
 import { SERVE } from "./requests/owner.ts";
 import { RunNames } from "./runs/run-names.ts";

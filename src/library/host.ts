@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Config, configOf, type Settings } from "../app/config/config.ts";
+import { configOf } from "../app/config/config.ts";
+import type { Config, Settings } from "../app/config/settings.ts";
 import { type StateDir, stateDir } from "../app/config/state.ts";
 import { openCrew } from "../app/crew.ts";
 import { blockersOf } from "../app/look/explain-run.ts";

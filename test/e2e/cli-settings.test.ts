@@ -2,7 +2,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { SETTING_NAMES, variableOf } from "../../src/app/config/config.ts";
+import { variableOf } from "../../src/app/config/config.ts";
+import { SETTING_NAMES } from "../../src/app/config/settings.ts";
 import { freshDir, rota, spawnRota, startRota } from "../rig/cli.ts";
 
 function planned(tasks: string, config = ""): string {

@@ -4,14 +4,8 @@ import { describe, expect, test } from "vitest";
 import { freshDir } from "../../../test/rig/cli.ts";
 import { UserError } from "../../domain/errors.ts";
 import { coreCount } from "../../effects/machine.ts";
-import {
-  type ConfigSources,
-  configJsonSchema,
-  describeOrigin,
-  loadConfig,
-  SETTING_NAMES,
-  variableOf,
-} from "./config.ts";
+import { type ConfigSources, describeOrigin, loadConfig, variableOf } from "./config.ts";
+import { configJsonSchema, SETTING_NAMES } from "./settings.ts";
 
 /** Files by name, in a directory of their own. */
 function folder(files: Readonly<Record<string, string>> = {}): string {

@@ -11,7 +11,7 @@ import { KEYS_KEPT } from "../../store/store.ts";
 import type { CycleResult } from "../../wire/answers.ts";
 import { socketPath } from "../../wire/place.ts";
 import type { Service } from "../../wire/service.ts";
-import type { Config } from "../config/config.ts";
+import type { Config } from "../config/settings.ts";
 import { openScheduler, type Scheduler, type SchedulerOptions } from "../scheduler.ts";
 import { controlOf } from "./control.ts";
 import { lookOf } from "./read.ts";

@@ -9,7 +9,7 @@ import { topologicalOrder } from "../../plan/order.ts";
 import type { Plan } from "../../plan/plan.ts";
 import { simulate } from "../../simulate/simulate.ts";
 import type { DryRun } from "../../views/report/dry-run.ts";
-import type { Config } from "../config/config.ts";
+import type { Config } from "../config/settings.ts";
 import type { StateDir } from "../config/state.ts";
 import { loadRun } from "../look/reader.ts";
 import { lastingOf } from "../simulate/durations.ts";

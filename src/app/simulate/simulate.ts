@@ -11,7 +11,7 @@ import { criticalPath } from "../../simulate/critical-path.ts";
 import { type Simulated, type SiteSpec, simulate, workersAt } from "../../simulate/simulate.ts";
 import { resourceUse, workerUse } from "../../simulate/use.ts";
 import type { SimulationReport, VariantReport } from "../../views/simulation/simulation.ts";
-import { type Config, loadConfig } from "../config/config.ts";
+import { type LoadedConfig, loadConfig } from "../config/config.ts";
 import { type StateDir, stateOfPlan } from "../config/state.ts";
 import { loadPlan } from "../runs/plan-file.ts";
 import { engineOptions } from "../scheduler.ts";
@@ -80,7 +80,7 @@ interface Work {
 }
 
 /** This machine, unless the plan declares a resource; of a name that neither knows there is none. Each pool has one session. */
-export function siteOf({ resources, rates, tasks }: Plan, config: Config): SiteSpec {
+export function siteOf({ resources, rates, tasks }: Plan, config: LoadedConfig["values"]): SiteSpec {
   const machine = machineCapacity();
   const capacity: Record<string, number> = { ...machine };
   const own: Record<string, number> = {};

@@ -6,7 +6,7 @@ import { bytes, capacity, cores, count } from "../../plan/read/scalars.ts";
 import type { SiteSpec } from "../../simulate/simulate.ts";
 import { Problems } from "../../std/problems.ts";
 import { didYouMean, integer, oneOf, type Schema } from "../../std/schema.ts";
-import { SETTINGS } from "../config/config.ts";
+import { SETTINGS } from "../config/settings.ts";
 
 const NODES_MAX = 1_024;
 const NODES = integer({ min: 1, max: NODES_MAX });

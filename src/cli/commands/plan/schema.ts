@@ -9,7 +9,7 @@ export const run: Run = async (input, { terminal }) => {
 
 const SCHEMAS = {
   plan: async () => (await import("../../../app/runs/plan-file.ts")).planJsonSchema(),
-  config: async () => (await import("../../../app/config/config.ts")).configJsonSchema(),
+  config: async () => (await import("../../../app/config/settings.ts")).configJsonSchema(),
   openapi: async () => {
     const [{ openApi }, { ROUTES }] = await Promise.all([
       import("../../../wire/openapi.ts"),

@@ -1,5 +1,5 @@
 /** `rota run --dry-run`: says what would run, and runs and writes nothing. */
-import type { Config } from "../../../app/config/config.ts";
+import type { Config } from "../../../app/config/settings.ts";
 import type { StateDir } from "../../../app/config/state.ts";
 import { dryRun } from "../../../app/runs/dry-run.ts";
 import type { LoadedPlan } from "../../../app/runs/plan-file.ts";

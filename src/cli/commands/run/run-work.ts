@@ -1,5 +1,5 @@
 /** What the parts of `rota run` share: the run, and the way it is shown. */
-import type { Config } from "../../../app/config/config.ts";
+import type { Config } from "../../../app/config/settings.ts";
 import type { StateDir } from "../../../app/config/state.ts";
 import type { Opened } from "../../../app/runs/submit.ts";
 import type { Scheduler } from "../../../app/scheduler.ts";

@@ -1,6 +1,7 @@
 /** `rota serve`: a scheduler for many runs, until it is told to stop. */
 import { resolve } from "node:path";
-import { type Config, loadConfig } from "../../../app/config/config.ts";
+import { loadConfig } from "../../../app/config/config.ts";
+import type { Config } from "../../../app/config/settings.ts";
 import { type StateDir, stateHere } from "../../../app/config/state.ts";
 import type { Daemon } from "../../../app/daemon/daemon.ts";
 import { SERVE } from "../../../app/requests/owner.ts";
