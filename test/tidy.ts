@@ -159,10 +159,6 @@ const NOT_OURS = /(?:^|\/)(?:node_modules|dist|fixtures)\//;
 const LINES_MAX = 400;
 /** Other modules that a module of the product may import: with more, it is where everything meets. */
 const IMPORTS_MAX = 20;
-/** Modules that still import more, and how many. To be made smaller, never larger. */
-const IMPORTS_LEFT: Readonly<Record<string, number>> = {
-  "src/decide/dispatcher.ts": 25,
-};
 
 const isSource = (path: string): boolean => /\.(?:ts|tsx|mjs)$/.test(path);
 const isTest = (path: string): boolean => /\.test\.ts$|\/conformance\.ts$/.test(path);
@@ -309,9 +305,9 @@ function checkLengths(tree: Tree): string[] {
 function checkImportCounts(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => path.startsWith("src/") && isSource(path) && !isTest(path))
-    .map(([path, text]) => ({ path, count: new Set(specifiersIn(text)).size, max: IMPORTS_LEFT[path] ?? IMPORTS_MAX }))
-    .filter(({ count, max }) => count > max)
-    .map(({ path, count, max }) => `${path}: imports ${count} modules, more than ${max}; whose parts does it hold?`);
+    .map(([path, text]) => ({ path, count: new Set(specifiersIn(text)).size }))
+    .filter(({ count }) => count > IMPORTS_MAX)
+    .map(({ path, count }) => `${path}: imports ${count} modules, more than ${IMPORTS_MAX}; whose parts does it hold?`);
 }
 
 function checkTitles(tree: Tree): string[] {

@@ -11,7 +11,8 @@ import type { Task } from "../domain/task.ts";
 import { instant, later, millis, seconds } from "../domain/time.ts";
 import { World } from "../domain/world.ts";
 import { PendingBatch } from "../engine/turn/pending-batch.ts";
-import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import type { DispatcherOptions } from "./dispatcher-parts.ts";
 
 type Options = Partial<Omit<DispatcherOptions, "workers">> & { readonly workers?: number };
 

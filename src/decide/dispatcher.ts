@@ -9,35 +9,16 @@ import { isHeld, isWorking, laneOf, type Task } from "../domain/task.ts";
 import { between, earliest, type Instant } from "../domain/time.ts";
 import type { Change } from "../domain/world.ts";
 import { broken, invariant } from "../std/invariant.ts";
-import { placeOf, RunIndex } from "./order/run-index.ts";
-import { PATIENCE, type Patience, Tally } from "./queue/aging.ts";
+import { type DispatcherOptions, type DispatcherParts, partsOf } from "./dispatcher-parts.ts";
+import { placeOf } from "./order/run-index.ts";
 import type { Notice } from "./queue/behind.ts";
-import { Chooser, type Seeker } from "./queue/chooser.ts";
-import { Fairness } from "./queue/fairness.ts";
-import { type LanePolicy, Lanes } from "./queue/lanes.ts";
+import type { Seeker } from "./queue/chooser.ts";
 import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workersAllowed } from "./queue/pressure.ts";
 import type { Candidate } from "./queue/queue.ts";
-import { Reserved } from "./queue/reserved.ts";
-import { Waiting } from "./queue/waiting.ts";
 import type { Hazard } from "./room/locks.ts";
-import type { Node, NodeSpec, Spot } from "./room/nodes.ts";
+import type { Node, Spot } from "./room/nodes.ts";
 import { fits, type Pot } from "./room/room.ts";
-import { Commons } from "./room/shared-resources.ts";
-import { type Occupancy, Site } from "./room/site.ts";
-import type { Roster } from "./roster.ts";
-
-/** `workers`, `capacity` and `capabilities` are those of this machine; `others` are further nodes. */
-export interface DispatcherOptions extends Omit<NodeSpec, "name"> {
-  readonly others?: readonly NodeSpec[];
-  /** Only tasks of this pool; all when absent. */
-  readonly pool?: string;
-  /** The sessions of the pool, where it is one of sessions. */
-  readonly roster?: Roster;
-  /** What this pool shares with others. */
-  readonly commons?: Commons;
-  readonly patience?: Patience;
-  readonly priorities?: LanePolicy;
-}
+import type { Occupancy, Site } from "./room/site.ts";
 
 export interface Assignment {
   readonly run: Run;
@@ -48,65 +29,41 @@ export interface Assignment {
 
 export class Dispatcher {
   /** What is kept about each run. */
-  readonly runs = new RunIndex();
-  readonly #patience: Patience;
+  readonly runs: DispatcherParts["runs"];
   readonly #site: Site;
-  readonly #lanes: Lanes;
-  readonly #fairness = new Fairness();
-  readonly #commons: Commons;
+  readonly #lanes: DispatcherParts["lanes"];
+  readonly #fairness: DispatcherParts["fairness"];
+  readonly #commons: DispatcherParts["commons"];
   readonly #pool: string | undefined;
-  readonly keys: Pick<Commons["keys"], "holder">;
-  readonly breakers: Pick<Commons["breakers"], "of" | "admits" | "recall">;
+  readonly keys: Pick<DispatcherParts["commons"]["keys"], "holder">;
+  readonly breakers: Pick<DispatcherParts["commons"]["breakers"], "of" | "admits" | "recall">;
   readonly nodes: readonly Node[];
-  readonly roster: Roster | undefined;
+  readonly roster: DispatcherOptions["roster"];
   /** Sessions that a task names as its only possible worker. */
   readonly owners = new Set<string>();
-  readonly #given = new Tally();
+  readonly #given: DispatcherParts["given"];
   /** Every ready task. */
-  readonly ready: Waiting;
-  readonly #reserved: Reserved;
-  readonly #chooser: Chooser;
+  readonly ready: DispatcherParts["ready"];
+  readonly #reserved: DispatcherParts["reserved"];
+  readonly #chooser: DispatcherParts["chooser"];
   #pressure: Pressure = NO_PRESSURE;
 
   constructor(options: DispatcherOptions) {
-    this.#patience = options.patience ?? PATIENCE;
-    this.#lanes = new Lanes(options.priorities ?? "shares");
+    const parts = partsOf(options, (candidate, now) => this.#isHeldBack(candidate, now));
+    this.runs = parts.runs;
+    this.#site = parts.site;
+    this.#lanes = parts.lanes;
+    this.#fairness = parts.fairness;
+    this.#commons = parts.commons;
+    this.#given = parts.given;
+    this.ready = parts.ready;
+    this.#reserved = parts.reserved;
+    this.#chooser = parts.chooser;
     this.#pool = options.pool;
     this.roster = options.roster;
-    this.#commons = options.commons ?? new Commons();
-    this.keys = this.#commons.keys;
-    this.breakers = this.#commons.breakers;
-    this.#site = new Site([{ name: "local", ...options }, ...(options.others ?? [])], this.#commons.shared);
-    this.nodes = this.#site.nodes;
-    this.ready = new Waiting({
-      queueOf: (no) => this.runs.queueOf(no),
-      rankOf: (run, task) => this.runs.rank(run, task),
-      shapeOf: (run, task) => this.runs.shapeOf(run, task),
-      isPossible: (shape) => this.runs.isPossible(shape),
-      fairness: this.#fairness,
-      given: this.#given,
-      patience: this.#patience,
-      pauses: this.#commons.pauses,
-      setAside: (candidate) => this.#commons.waits?.setAside(candidate),
-    });
-    this.#reserved = new Reserved({
-      site: this.#site,
-      locks: this.#commons.locks,
-      given: this.#given,
-      patience: this.#patience,
-      isHeldBack: (candidate, now) => this.#isHeldBack(candidate, now),
-      until: (run, task, since) => this.runs.until(run, task, since),
-    });
-    this.#chooser = new Chooser({
-      queueOf: (no) => this.runs.queueOf(no),
-      fairness: this.#fairness,
-      reserved: this.#reserved,
-      behind: this.ready.behind,
-      commons: this.#commons,
-      site: this.#site,
-      passed: ({ run }) => this.#commons.waits?.passed(run),
-      setAside: (candidate) => this.#commons.waits?.setAside(candidate),
-    });
+    this.keys = parts.commons.keys;
+    this.breakers = parts.commons.breakers;
+    this.nodes = parts.site.nodes;
   }
 
   /** Takes a run up: its tasks as they are now, and what earlier runs have shown of them. */
@@ -336,7 +293,7 @@ export class Dispatcher {
   }
 
   /** The task for which room is kept, and what that means for other tasks. */
-  get reservation(): Pick<Reserved, "current" | "binds" | "shadow"> {
+  get reservation(): Pick<DispatcherParts["reserved"], "current" | "binds" | "shadow"> {
     return this.#reserved;
   }
 

@@ -1,5 +1,5 @@
 /** What the engine is given: the parts that act for it, and the settings for its decisions. */
-import type { DispatcherOptions } from "../decide/dispatcher.ts";
+import type { DispatcherOptions } from "../decide/dispatcher-parts.ts";
 import type { Policy } from "../decide/order/look-ahead.ts";
 import type { PressureLimits } from "../decide/queue/pressure.ts";
 import type { Run } from "../domain/run.ts";

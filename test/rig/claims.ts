@@ -4,7 +4,7 @@ import type { Run } from "../../src/domain/run.ts";
 import { PRIORITIES, type TaskSpec } from "../../src/domain/spec.ts";
 import { millis, seconds } from "../../src/domain/time.ts";
 import type { PauseScope } from "../../src/domain/waiting/pause.ts";
-import type { LeaseGrant } from "../../src/engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../src/engine/sessions/claim.ts";
 import type { WakeScheduler } from "../../src/engine/wake/wake-scheduler.ts";
 import type { Store } from "../../src/store/store.ts";
 import { task } from "./builders.ts";

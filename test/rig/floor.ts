@@ -1,5 +1,6 @@
 /** A dispatcher that follows a World to which the test makes things happen, without an engine. */
-import { Dispatcher, type DispatcherOptions } from "../../src/decide/dispatcher.ts";
+import { Dispatcher } from "../../src/decide/dispatcher.ts";
+import type { DispatcherOptions } from "../../src/decide/dispatcher-parts.ts";
 import type { TaskNews } from "../../src/domain/event.ts";
 import { runId, workerId } from "../../src/domain/ids.ts";
 import type { Outcome } from "../../src/domain/outcome.ts";

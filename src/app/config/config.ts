@@ -1,19 +1,8 @@
 /** Where the values of the settings come from: flags, variables, a configuration file, defaults. */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { POLICIES } from "../../decide/order/look-ahead.ts";
-import { PATIENCE } from "../../decide/queue/aging.ts";
-import { LANE_POLICIES } from "../../decide/queue/lanes.ts";
-import { PRESSURE_PRESETS, type PressurePreset } from "../../decide/queue/pressure.ts";
-import { LADDER, STARVING_AGE } from "../../decide/rules/ladder.ts";
-import { STUCK_AFTER } from "../../decide/rules/timeouts.ts";
-import { formatBytes } from "../../domain/amounts/size.ts";
 import { UserError } from "../../domain/errors.ts";
-import { HEARTBEAT_INTERVAL, LEASE_TTL } from "../../domain/lease.ts";
-import { SWEEP_LIMIT, SWEEP_REASON, WAKE_REASON } from "../../domain/sessions/cycle.ts";
-import { DISPATCH_MODES } from "../../domain/sessions/pool.ts";
-import { SESSION_TTL } from "../../domain/sessions/session.ts";
-import { formatDuration, type Millis, millis, seconds } from "../../domain/time.ts";
+import { formatDuration } from "../../domain/time.ts";
 import { coreCount } from "../../effects/machine.ts";
 import { Problems } from "../../std/problems.ts";
 import type { Schema } from "../../std/schema.ts";

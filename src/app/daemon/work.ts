@@ -6,7 +6,7 @@ import { SESSION_TTL, type Session, type SessionProfile } from "../../domain/ses
 import { isHeld } from "../../domain/task.ts";
 import { type Millis, millis } from "../../domain/time.ts";
 import type { EngineApi } from "../../engine/engine-api.ts";
-import type { LeaseGrant } from "../../engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../engine/sessions/claim.ts";
 import type { LeaseReport, LeaseReportResult } from "../../engine/sessions/session-reports.ts";
 import type { Grant, SessionReply, Wake } from "../../wire/answers.ts";
 import type { FailRequest, JoinRequest, LeaseRequest } from "../../wire/messages.ts";

@@ -11,7 +11,7 @@ import type { WorkerId } from "../../domain/ids.ts";
 import type { Run } from "../../domain/run.ts";
 import type { DispatchMode } from "../../domain/sessions/pool.ts";
 import type { Session, SessionProfile } from "../../domain/sessions/session.ts";
-import { type Priority, poolOf } from "../../domain/spec.ts";
+import { poolOf } from "../../domain/spec.ts";
 import { isHeld, type Task } from "../../domain/task.ts";
 import { type Instant, later, type Millis, seconds } from "../../domain/time.ts";
 import type { World } from "../../domain/world.ts";

@@ -1,12 +1,6 @@
 /** `rota config`: every setting, its value, and where that comes from. */
-import {
-  type Config,
-  configJsonSchema,
-  describeOrigin,
-  loadConfig,
-  SETTING_NAMES,
-  type Setting,
-} from "../../../app/config/config.ts";
+import { describeOrigin, loadConfig } from "../../../app/config/config.ts";
+import { type Config, configJsonSchema, SETTING_NAMES, type Setting } from "../../../app/config/settings.ts";
 import { formatBytes } from "../../../domain/amounts/size.ts";
 import { formatDuration, type Millis, parseDuration } from "../../../domain/time.ts";
 import { type Line, paintAll, quiet, strong, table } from "../../../views/text/line.ts";

@@ -8,7 +8,7 @@ import type { SessionProfile } from "../../../domain/sessions/session.ts";
 import type { TaskSpec } from "../../../domain/spec.ts";
 import type { Millis } from "../../../domain/time.ts";
 import type { PauseScope } from "../../../domain/waiting/pause.ts";
-import type { LeaseGrant } from "../../../engine/sessions/claim-service.ts";
+import type { LeaseGrant } from "../../../engine/sessions/claim.ts";
 import type { LeaseReport, LeaseReportResult } from "../../../engine/sessions/session-reports.ts";
 import type { RequestKind } from "../../../store/store.ts";
 import type { InvariantMonitor } from "../invariant-monitor.ts";
