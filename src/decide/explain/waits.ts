@@ -39,7 +39,7 @@ export class Waits {
   readonly #deps: WaitsDeps;
   /** The runs to look at, and whether it is certain that something has changed. */
   readonly #runs = new Map<Run, boolean>();
-  readonly #aside = new Map<Candidate, true>();
+  readonly #withheld = new Map<Candidate, true>();
   /** What was last recorded for the first task in line of each run and pool. */
   readonly #told = new Map<RunNo, Map<Dispatcher, Told>>();
   /** When the recorded wait of a withheld task began: each wait is recorded once. */
@@ -61,7 +61,7 @@ export class Waits {
 
   /** The task left the queue without having been given out. */
   setAside(candidate: Candidate): void {
-    if (this.#toldAside.get(candidate.task) !== candidate.status.since) this.#aside.set(candidate, true);
+    if (this.#toldAside.get(candidate.task) !== candidate.status.since) this.#withheld.set(candidate, true);
   }
 
   forget(run: Run): void {
@@ -71,7 +71,7 @@ export class Waits {
 
   /** The waits to record since the last call. */
   *take(now: Instant): Iterable<Notice> {
-    for (const [candidate] of some(this.#aside)) yield* this.#ofAside(candidate, now);
+    for (const [candidate] of some(this.#withheld)) yield* this.#ofAside(candidate, now);
     for (const [run, isPassed] of some(this.#runs)) {
       for (const line of this.#deps.linesOf(run)) yield* this.#ofLine(run, line, isPassed, now);
     }

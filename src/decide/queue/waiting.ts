@@ -13,7 +13,7 @@ import { laneAbove, type Patience, type Tally, WaitingLines } from "./aging.ts";
 import { Behind, type Notice } from "./behind.ts";
 import type { Fairness } from "./fairness.ts";
 import type { Candidate, Mark, RunQueue } from "./queue.ts";
-import { Aside } from "./withheld.ts";
+import { Withheld } from "./withheld.ts";
 
 export interface WaitingDeps {
   readonly queueOf: (run: RunNo) => RunQueue | undefined;
@@ -30,7 +30,7 @@ export interface WaitingDeps {
 }
 
 export class Waiting {
-  readonly #aside: Aside;
+  readonly #withheld: Withheld;
   readonly behind = new Behind();
   readonly #lines: WaitingLines;
   readonly #deps: WaitingDeps;
@@ -42,7 +42,7 @@ export class Waiting {
 
   constructor(deps: WaitingDeps) {
     this.#deps = deps;
-    this.#aside = new Aside(deps.pauses);
+    this.#withheld = new Withheld(deps.pauses);
     this.#lines = new WaitingLines(deps.patience, this.#waits);
   }
 
@@ -75,17 +75,17 @@ export class Waiting {
 
   /** Every task that is kept for a session. */
   offered(): Iterable<Candidate> {
-    return this.#aside.offered();
+    return this.#withheld.offered();
   }
 
   /** The tasks that are kept for the session and are not on hold. */
   offeredTo(session: WorkerId): readonly Candidate[] {
-    return this.#aside.offeredTo(session);
+    return this.#withheld.offeredTo(session);
   }
 
   /** Whether a task is kept for the session. */
   isOfferedTo(session: WorkerId): boolean {
-    return this.#aside.isFor(session);
+    return this.#withheld.isFor(session);
   }
 
   /** Why the task is on hold, if it is. */
@@ -174,7 +174,7 @@ export class Waiting {
 
   /** No other part has a reference to a withheld candidate: withholding makes a new one. So the same object can go back into the queue. */
   #bringBack(candidate: Candidate, now: Instant): void {
-    this.#aside.remove(candidate);
+    this.#withheld.remove(candidate);
     candidate.entered = this.#markFor(candidate.lane, candidate.status, now);
     this.#place(candidate, now);
   }
@@ -211,7 +211,7 @@ export class Waiting {
   }
 
   #place(candidate: Candidate, now: Instant): void {
-    if (this.#aside.takes(candidate)) return;
+    if (this.#withheld.takes(candidate)) return;
     if (candidate.status.notBefore > now) this.#delayed.push(candidate);
     else this.#line(candidate, now);
   }
@@ -229,7 +229,7 @@ export class Waiting {
   }
 
   #unline(candidate: Candidate): void {
-    if (candidate.standing === "aside") return this.#aside.remove(candidate);
+    if (candidate.standing === "aside") return this.#withheld.remove(candidate);
     if (this.#delayed.values()[candidate.place] === candidate) return this.#delayed.remove(candidate);
     if (!this.#deps.isPossible(candidate.shape)) return;
     this.#deps.fairness.unqueue(candidate.run, candidate.lane);

@@ -3,7 +3,7 @@ import type { WorkerId } from "../../domain/ids.ts";
 import type { Pauses } from "../../domain/waiting/pauses.ts";
 import type { Candidate } from "./queue.ts";
 
-export class Aside {
+export class Withheld {
   readonly #pauses: Pauses;
   /** The session for which a candidate is kept, for every candidate that is kept. */
   readonly #kept = new Map<Candidate, WorkerId>();
