@@ -9,7 +9,7 @@ import type { Candidate } from "./queue/queue.ts";
 import { Reserved } from "./queue/reserved.ts";
 import { Waiting } from "./queue/waiting.ts";
 import type { NodeSpec } from "./room/nodes.ts";
-import { Commons } from "./room/shared-resources.ts";
+import { SharedResources } from "./room/shared-resources.ts";
 import { Site } from "./room/site.ts";
 import type { Roster } from "./roster.ts";
 
@@ -21,7 +21,7 @@ export interface DispatcherOptions extends Omit<NodeSpec, "name"> {
   /** The sessions of the pool, where it is one of sessions. */
   readonly roster?: Roster;
   /** What this pool shares with others. */
-  readonly commons?: Commons;
+  readonly shared?: SharedResources;
   readonly patience?: Patience;
   readonly priorities?: LanePolicy;
 }
@@ -31,7 +31,7 @@ export interface DispatcherParts {
   readonly site: Site;
   readonly lanes: Lanes;
   readonly fairness: Fairness;
-  readonly commons: Commons;
+  readonly shared: SharedResources;
   readonly given: Tally;
   /** Every ready task. */
   readonly ready: Waiting;
@@ -44,13 +44,13 @@ export function partsOf(
   options: DispatcherOptions,
   isHeldBack: (candidate: Candidate, now: Instant) => boolean,
 ): DispatcherParts {
-  const { patience = PATIENCE, commons = new Commons() } = options;
+  const { patience = PATIENCE, shared = new SharedResources() } = options;
   const runs = new RunIndex();
   const fairness = new Fairness();
   const given = new Tally();
   const lanes = new Lanes(options.priorities ?? "shares");
-  const site = new Site([{ name: "local", ...options }, ...(options.others ?? [])], commons.shared);
-  const setAside = (candidate: Candidate): void => commons.waits?.setAside(candidate);
+  const site = new Site([{ name: "local", ...options }, ...(options.others ?? [])], shared.shared);
+  const setAside = (candidate: Candidate): void => shared.waits?.setAside(candidate);
   const ready = new Waiting({
     queueOf: (no) => runs.queueOf(no),
     rankOf: (run, task) => runs.rank(run, task),
@@ -59,12 +59,12 @@ export function partsOf(
     fairness,
     given,
     patience,
-    pauses: commons.pauses,
+    pauses: shared.pauses,
     setAside,
   });
   const reserved = new Reserved({
     site,
-    locks: commons.locks,
+    locks: shared.locks,
     given,
     patience,
     isHeldBack,
@@ -75,10 +75,10 @@ export function partsOf(
     fairness,
     reserved,
     behind: ready.behind,
-    commons,
+    shared,
     site,
-    passed: ({ run }) => commons.waits?.passed(run),
+    passed: ({ run }) => shared.waits?.passed(run),
     setAside,
   });
-  return { runs, site, lanes, fairness, commons, given, ready, reserved, chooser };
+  return { runs, site, lanes, fairness, shared, given, ready, reserved, chooser };
 }

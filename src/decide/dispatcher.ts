@@ -33,10 +33,10 @@ export class Dispatcher {
   readonly #site: Site;
   readonly #lanes: DispatcherParts["lanes"];
   readonly #fairness: DispatcherParts["fairness"];
-  readonly #commons: DispatcherParts["commons"];
+  readonly #shared: DispatcherParts["shared"];
   readonly #pool: string | undefined;
-  readonly keys: Pick<DispatcherParts["commons"]["keys"], "holder">;
-  readonly breakers: Pick<DispatcherParts["commons"]["breakers"], "of" | "admits" | "recall">;
+  readonly keys: Pick<DispatcherParts["shared"]["keys"], "holder">;
+  readonly breakers: Pick<DispatcherParts["shared"]["breakers"], "of" | "admits" | "recall">;
   readonly nodes: readonly Node[];
   readonly roster: DispatcherOptions["roster"];
   /** Sessions that a task names as its only possible worker. */
@@ -54,21 +54,21 @@ export class Dispatcher {
     this.#site = parts.site;
     this.#lanes = parts.lanes;
     this.#fairness = parts.fairness;
-    this.#commons = parts.commons;
+    this.#shared = parts.shared;
     this.#given = parts.given;
     this.ready = parts.ready;
     this.#reserved = parts.reserved;
     this.#chooser = parts.chooser;
     this.#pool = options.pool;
     this.roster = options.roster;
-    this.keys = parts.commons.keys;
-    this.breakers = parts.commons.breakers;
+    this.keys = parts.shared.keys;
+    this.breakers = parts.shared.breakers;
     this.nodes = parts.site.nodes;
   }
 
   /** Takes a run up: its tasks as they are now, and what earlier runs have shown of them. */
   admit(run: Run, history: History = NO_HISTORY, now?: Instant): void {
-    this.#commons.join(run, now);
+    this.#shared.join(run, now);
     // The workers here do not show how long the tasks of other pools take.
     const isMixed = this.roster !== undefined || run.tasks.some((task) => !this.#isMine(task));
     this.runs.keep(placeOf(run, history, this.#site, isMixed));
@@ -80,7 +80,7 @@ export class Dispatcher {
       this.#owned(task);
       if (status.state === "ready") this.ready.enter(run, task, status, status.since);
       if (isWorking(status)) this.#occupy(run, task, status.lease.worker, laneOf(task), status.since);
-      if (status.state === "verifying") this.#commons.locks.hold(run, task);
+      if (status.state === "verifying") this.#shared.locks.hold(run, task);
     }
   }
 
@@ -90,7 +90,7 @@ export class Dispatcher {
     this.#fairness.leave(run);
     this.ready.forget(run.no);
     this.#site.leave(run);
-    this.#commons.leave(run);
+    this.#shared.leave(run);
   }
 
   observe(change: Change): void {
@@ -203,7 +203,7 @@ export class Dispatcher {
   nextWake(now: Instant): Instant | undefined {
     const { until } = this.#site.shortness;
     const room = until > now ? until : undefined;
-    return earliest(this.ready.nextWake, this.#chooser.refill, this.#commons.breakers.nextTrial(now), room);
+    return earliest(this.ready.nextWake, this.#chooser.refill, this.#shared.breakers.nextTrial(now), room);
   }
 
   /** Whether some ready task of the run could go now or later by itself. */
@@ -218,7 +218,7 @@ export class Dispatcher {
 
   /** Whose files are in the way: those of a running task, or of a task for which they are reserved. */
   hazard(run: Run, task: Task, now: Instant): Hazard | undefined {
-    return this.#commons.locks.conflict(run, task) ?? this.#reserved.hazard(run, task, now);
+    return this.#shared.locks.conflict(run, task) ?? this.#reserved.hazard(run, task, now);
   }
 
   get idle(): number {
@@ -310,7 +310,7 @@ export class Dispatcher {
     return (
       this.defers(lane, now) ||
       this.keys.holder(task) !== undefined ||
-      (shape.provider !== undefined && !this.#commons.breakers.admits(shape.provider, now))
+      (shape.provider !== undefined && !this.#shared.breakers.admits(shape.provider, now))
     );
   }
 
@@ -325,9 +325,9 @@ export class Dispatcher {
   #occupy(run: Run, task: Task, worker: WorkerId, lane: Priority, since: Instant): void {
     const shape = this.runs.shapeOf(run, task);
     this.#site.occupy({ run, task, shape, lane, worker, since });
-    this.#commons.locks.hold(run, task);
+    this.#shared.locks.hold(run, task);
     this.#fairness.start(run, { lane, own: task.spec.priority }, shape.share, since);
-    if (shape.provider !== undefined) this.#commons.breakers.sent(shape.provider, task, since);
+    if (shape.provider !== undefined) this.#shared.breakers.sent(shape.provider, task, since);
   }
 
   #yield({ task, cause, to }: Change): void {
@@ -336,7 +336,7 @@ export class Dispatcher {
     const { run, shape, lane, since } = holding;
     const ways = { lane, own: task.spec.priority };
     this.#fairness.end(run, ways, shape.share, between(since, cause.at), cause.at);
-    if (shape.provider !== undefined) this.#commons.breakers.returned(shape.provider, task, cause);
+    if (shape.provider !== undefined) this.#shared.breakers.returned(shape.provider, task, cause);
     // Sessions know of their own machines.
     if (this.roster === undefined) this.#site.ended(cause);
     this.ready.wakeBehind(task, cause.at);
@@ -344,7 +344,7 @@ export class Dispatcher {
 
   /** The lease has ended, and with it the lock on files. */
   #unlock({ task, cause }: Change): void {
-    this.#commons.locks.release(task);
+    this.#shared.locks.release(task);
     this.ready.wakeBehind(task, cause.at);
   }
 

@@ -15,7 +15,7 @@ import type { DispatcherOptions } from "./dispatcher-parts.ts";
 import { Waits } from "./explain/waits.ts";
 import type { Notice } from "./queue/behind.ts";
 import { type Pressure, queuedIn } from "./queue/pressure.ts";
-import { Commons } from "./room/shared-resources.ts";
+import { SharedResources } from "./room/shared-resources.ts";
 import type { Occupancy } from "./room/site.ts";
 import { Roster } from "./roster.ts";
 
@@ -23,7 +23,7 @@ export class Pools {
   readonly local: Dispatcher;
   readonly #world: Pick<World, "run" | "runs" | "pauses">;
   readonly #options: DispatcherOptions;
-  readonly #commons = new Commons();
+  readonly #shared = new SharedResources();
   /** Of every pool that has a session or a task. */
   readonly #lines = new Map<string, Dispatcher>();
   /** The pools of each run. */
@@ -35,13 +35,13 @@ export class Pools {
   constructor(options: DispatcherOptions, world: Pick<World, "run" | "runs" | "pauses">) {
     this.#world = world;
     this.#options = options;
-    this.local = new Dispatcher({ ...options, pool: LOCAL_POOL, commons: this.#commons });
+    this.local = new Dispatcher({ ...options, pool: LOCAL_POOL, shared: this.#shared });
     this.#lines.set(LOCAL_POOL, this.local);
     this.#waits = new Waits({
       of: (task) => this.of(task),
       linesOf: ({ no }) => this.#linesOf.get(no)?.values() ?? [],
     });
-    this.#commons.waits = this.#waits;
+    this.#shared.waits = this.#waits;
   }
 
   /** The dispatcher of a pool. The pool need not have been named before. */
@@ -67,11 +67,11 @@ export class Pools {
   admit(run: Run, history: History, now?: Instant): void {
     const named = new Set<string>();
     for (const { spec } of run.tasks) named.add(poolOf(spec));
-    this.#commons.pauses.set(this.#world.pauses, (no) => this.#world.run(no));
+    this.#shared.pauses.set(this.#world.pauses, (no) => this.#world.run(no));
     const lines = new Map<string, Dispatcher>();
     for (const pool of named) lines.set(pool, this.#open(pool));
     this.#linesOf.set(run.no, lines);
-    for (const task of run.tasks) this.#commons.keys.follow(run, task);
+    for (const task of run.tasks) this.#shared.keys.follow(run, task);
     for (const line of lines.values()) line.admit(run, history, now);
     this.#queued += queuedIn([run]);
     this.#waits.look(run);
@@ -99,7 +99,7 @@ export class Pools {
     }
     const pool = poolOf(task.spec);
     this.#lines.get(pool)?.observe(change);
-    if (this.#commons.keys.follow(run, task)) this.#wakeBehind(task, cause.at);
+    if (this.#shared.keys.follow(run, task)) this.#wakeBehind(task, cause.at);
     const { reads, writes } = task.spec;
     if (reads.length + writes.length === 0 || !isHeld(from) || isHeld(to)) return;
     // In any other pool a task may wait for the files.
@@ -137,7 +137,7 @@ export class Pools {
   /** What is on hold has changed. Gives the runs that may be affected. */
   review(now: Instant): Iterable<Run> {
     const { runs } = this.#world;
-    const changed = this.#commons.pauses.set(this.#world.pauses, (no) => runs.get(no));
+    const changed = this.#shared.pauses.set(this.#world.pauses, (no) => runs.get(no));
     if (changed.some((scope) => !("run" in scope))) {
       for (const line of this.#lines.values()) line.review(now);
       return runs.values();
@@ -208,7 +208,7 @@ export class Pools {
     const { patience, priorities } = this.#options;
     const line = new Dispatcher({
       pool,
-      commons: this.#commons,
+      shared: this.#shared,
       roster: new Roster(),
       open: true,
       workers: [],

@@ -148,7 +148,7 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   "files are let go when the work begins": bug(
     "decide/dispatcher.ts",
     'if (cause.kind === "edited") this.#owned(task);',
-    'if (cause.kind === "started") this.#commons.locks.release(task);',
+    'if (cause.kind === "started") this.#shared.locks.release(task);',
   ),
   "an expired lease keeps its worker": bug(
     "decide/dispatcher.ts",

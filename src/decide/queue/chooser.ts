@@ -21,7 +21,7 @@ export interface ChooserDeps {
   readonly fairness: Pick<Fairness, "isWaited" | "order" | "isOwed" | "forfeit">;
   readonly reserved: Reserved;
   readonly behind: Pick<Behind, "stand">;
-  readonly commons: {
+  readonly shared: {
     readonly locks: Pick<Locks, "conflict">;
     readonly keys: Pick<Keys, "holder">;
     readonly breakers: Pick<Breakers, "admits">;
@@ -136,7 +136,7 @@ export class Chooser {
   /** The task that holds its key or its files. */
   #inTheWay(run: Run, task: Task, now: Instant): Task | undefined {
     const { reserved } = this.#deps;
-    const { keys, locks } = this.#deps.commons;
+    const { keys, locks } = this.#deps.shared;
     return keys.holder(task)?.task ?? (locks.conflict(run, task) ?? reserved.hazard(run, task, now))?.holder;
   }
 
@@ -161,6 +161,6 @@ export class Chooser {
   }
 
   #isServed(provider: string | undefined, now: Instant): boolean {
-    return provider === undefined || this.#deps.commons.breakers.admits(provider, now);
+    return provider === undefined || this.#deps.shared.breakers.admits(provider, now);
   }
 }

@@ -18,7 +18,7 @@ interface WaitNotes {
   setAside(candidate: Candidate): void;
 }
 
-export class Commons {
+export class SharedResources {
   /** What plans declare for themselves. */
   readonly shared = new Room({});
   readonly locks = new Locks();
