@@ -188,7 +188,7 @@ test("no more is out than there is: of workers, of what nodes have, of what plan
     fc.property(scenario, (told) => {
       const play = playOut(told, ({ floor }, choose) => {
         choose();
-        for (const { free, capacity } of floor.dispatcher.pots()) {
+        for (const { free, capacity } of floor.dispatcher.resources()) {
           expect(free).toBeGreaterThanOrEqual(-1e-9);
           expect(free).toBeLessThanOrEqual(capacity);
         }

@@ -218,7 +218,7 @@ describe("resources", () => {
       { resources: { claude: 1 } },
     );
     expect(floor.dispatch()).toEqual(["a", "a2"]);
-    expect([...floor.dispatcher.pots()].map(({ name, free }) => [name, free])).toEqual([
+    expect([...floor.dispatcher.resources()].map(({ name, free }) => [name, free])).toEqual([
       ["gpu", 0],
       ["1:claude", 0],
       ["2:claude", 0],
@@ -252,7 +252,7 @@ describe("resources", () => {
         };
         floor.dispatch();
         for (const pick of [...picks, ...specs.map(() => 0)]) {
-          for (const { name, free, capacity } of floor.dispatcher.pots()) {
+          for (const { name, free, capacity } of floor.dispatcher.resources()) {
             expect(free).toBe(capacity - outNow().reduce((sum, { spec }) => sum + (spec.resources[name] ?? 0), 0));
             expect(free).toBeGreaterThanOrEqual(0);
           }
@@ -261,7 +261,7 @@ describe("resources", () => {
           endOne(pick);
         }
         expect(run.counts.succeeded).toBe(specs.length);
-        for (const { free, capacity } of floor.dispatcher.pots()) expect(free).toBe(capacity);
+        for (const { free, capacity } of floor.dispatcher.resources()) expect(free).toBe(capacity);
         expect(floor.dispatcher.idle).toBe(4);
       }),
     );
@@ -345,6 +345,6 @@ describe("a run that is taken up again", () => {
     next.admit(run);
     expect(next.idle).toBe(1);
     expect(next.next(START)).toBeUndefined();
-    expect([...next.pots()].map(({ free }) => free)).toEqual([1]);
+    expect([...next.resources()].map(({ free }) => free)).toEqual([1]);
   });
 });

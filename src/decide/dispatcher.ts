@@ -17,7 +17,7 @@ import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workers
 import type { Candidate } from "./queue/queue.ts";
 import type { Hazard } from "./room/locks.ts";
 import type { Node, Spot } from "./room/nodes.ts";
-import { fits, type Pot } from "./room/room.ts";
+import { fits, type Resource } from "./room/room.ts";
 import type { Occupancy, Site } from "./room/site.ts";
 
 export interface Assignment {
@@ -302,8 +302,8 @@ export class Dispatcher {
     return this.#site.held();
   }
 
-  pots(): Iterable<Pot> {
-    return this.#site.pots();
+  resources(): Iterable<Resource> {
+    return this.#site.resources();
   }
 
   #isHeldBack({ shape, lane, task }: Candidate, now: Instant): boolean {

@@ -157,8 +157,8 @@ export const PLANTED_BUGS: Readonly<Record<string, PlantedBug>> = {
   ),
   "a rate gets back what it gave": bug(
     "decide/room/room.ts",
-    "if (pot.refill !== undefined) continue;",
-    "if (pot.refill !== undefined) { pot.free += amount; continue; }",
+    "if (resource.refill !== undefined) continue;",
+    "if (resource.refill !== undefined) { resource.free += amount; continue; }",
   ),
   "a rate is full again after a restart": bug(
     "decide/room/shapes.ts",

@@ -136,7 +136,7 @@ const knownWaits = ({ engine }: Parts["scheduler"], run: Run, now: Instant): Wai
 
 function resourcesOf({ dispatcher }: Parts["scheduler"]["engine"], { no }: Run) {
   const own = `${no}:`;
-  return Array.from(dispatcher.pots(), ({ name, capacity, free }) => ({
+  return Array.from(dispatcher.resources(), ({ name, capacity, free }) => ({
     name: name.startsWith(own) ? name.slice(own.length) : name,
     capacity,
     free,

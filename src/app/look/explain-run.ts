@@ -57,7 +57,7 @@ export interface Waits {
 export async function explainWaits(reader: Reader, run: Run): Promise<Waits> {
   const { pools, world } = await sceneOf(reader, run);
   const own = `${run.no}:`;
-  const resources = Array.from(pools.local.pots(), ({ name, capacity, free }) => ({
+  const resources = Array.from(pools.local.resources(), ({ name, capacity, free }) => ({
     name: name.startsWith(own) ? name.slice(own.length) : name,
     capacity,
     free,

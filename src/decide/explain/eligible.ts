@@ -16,8 +16,8 @@ import { isGateClosed } from "../../domain/waiting/needs.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { inTheWay, type Shadow } from "../queue/reservation.ts";
 import type { Node, Spot } from "../room/nodes.ts";
-import { type Draw, fits, freeAt, type Pot, refilledAt } from "../room/room.ts";
-import { type Shape, wholeDraw } from "../room/shapes.ts";
+import { type Demand, fits, freeAt, type Resource, refilledAt } from "../room/room.ts";
+import { type Shape, wholeDemand } from "../room/shapes.ts";
 import { glimpse, some } from "./glimpse.ts";
 import { isHeldBackByNeeds, unmetNeeds } from "./needs.ts";
 
@@ -162,7 +162,7 @@ function noMatch(question: Question, shape: Shape): Wait | undefined {
     at === undefined ? dispatcher.missing(requires) : requires.filter((each) => !at.capabilities.has(each));
   const isTooSmall = tooMuch.length > 0 || (at !== undefined && spots.every(({ node }) => node !== at));
   if (missing.length === 0 && !isTooSmall) return undefined;
-  return { reason: "no-match", missing, tooMuch: tooMuch.map((draw) => excessOf(run, draw)) };
+  return { reason: "no-match", missing, tooMuch: tooMuch.map((demand) => excessOf(run, demand)) };
 }
 
 /** No session of this pool could ever take the task, as things are. */
@@ -180,10 +180,10 @@ function suited({ dispatcher, worker, suits }: Question, shape: Shape): readonly
   return worker === undefined ? all : all.filter(({ profile }) => profile.id === worker);
 }
 
-const excessOf = (run: Run, { pot, amount }: Draw): Excess => ({
-  ...named(run, pot.name),
+const excessOf = (run: Run, { resource, amount }: Demand): Excess => ({
+  ...named(run, resource.name),
   asked: amount,
-  capacity: pot.capacity,
+  capacity: resource.capacity,
 });
 
 function backpressure({ dispatcher, task, now }: Question): readonly Wait[] {
@@ -224,26 +224,33 @@ const withinPlan = ({ manifest }: Run, path: string): string =>
   path.startsWith(`${manifest.directory}/`) ? path.slice(manifest.directory.length + 1) : path;
 
 function rateLimited({ run, now }: Question, { own }: Shape): readonly Wait[] {
-  const rates = own.flatMap((draw) => rateShortage(run, draw, now) ?? []);
+  const rates = own.flatMap((demand) => rateShortage(run, demand, now) ?? []);
   const [first, ...others] = rates;
   if (first === undefined) return [];
   return [{ reason: "rate-limited", rates, until: others.reduce((last, { at }) => (at > last ? at : last), first.at) }];
 }
 
-function rateShortage(run: Run, draw: Draw, now: Instant): RateShortage | undefined {
-  const { pot, amount } = draw;
-  const at = pot.refill === undefined ? undefined : refilledAt([draw], now);
-  if (at === undefined || pot.refill === undefined) return undefined;
-  const per = millis(pot.capacity / pot.refill);
-  return { name: named(run, pot.name).name, asked: amount, level: freeAt(pot, now), capacity: pot.capacity, per, at };
+function rateShortage(run: Run, demand: Demand, now: Instant): RateShortage | undefined {
+  const { resource, amount } = demand;
+  const at = resource.refill === undefined ? undefined : refilledAt([demand], now);
+  if (at === undefined || resource.refill === undefined) return undefined;
+  const per = millis(resource.capacity / resource.refill);
+  return {
+    name: named(run, resource.name).name,
+    asked: amount,
+    level: freeAt(resource, now),
+    capacity: resource.capacity,
+    per,
+    at,
+  };
 }
 
 /** Room on the nodes that could ever take the task: resources first, then reservations, then workers. */
 function shortOf(question: Question, shape: Shape): readonly Wait[] {
   const { run, task, worker, now, shadow, reserved } = question;
-  const lasting = shape.own.filter(({ pot }) => pot.refill === undefined);
+  const lasting = shape.own.filter(({ resource }) => resource.refill === undefined);
   const spots = shape.spots.filter(({ node }) => worker === undefined || node.workers.has(worker));
-  const roomy = fits(lasting, now) ? spots.filter(({ draws }) => fits(draws, now)) : [];
+  const roomy = fits(lasting, now) ? spots.filter(({ demands }) => fits(demands, now)) : [];
   if (roomy.length === 0 && spots.length > 0) {
     return [{ reason: "resources", short: shortagesOf(question, shape, leastShort(spots, lasting, now)) }];
   }
@@ -258,11 +265,11 @@ function shortOf(question: Question, shape: Shape): readonly Wait[] {
   // A reservation is named only where a worker is idle; elsewhere the task waits for a worker like every other.
   const kept = roomy.find((spot) => !open.includes(spot) && idleAt([spot.node], worker) > 0);
   if (kept !== undefined && shadow !== undefined && reserved !== undefined) {
-    const short = delayed(question, shape, kept, shadow).map(({ pot, amount }) => ({
-      ...named(run, pot.name),
+    const short = delayed(question, shape, kept, shadow).map(({ resource, amount }) => ({
+      ...named(run, resource.name),
       asked: amount,
-      free: shadow.spare.get(pot) ?? 0,
-      capacity: pot.capacity,
+      free: shadow.spare.get(resource) ?? 0,
+      capacity: resource.capacity,
       holders: { first: [], total: 0 },
     }));
     return [{ reason: "resources", short, reservedFor: glimpse(reserved) }];
@@ -294,39 +301,47 @@ function idleAt(nodes: readonly Node[], worker: WorkerId | undefined): number {
 }
 
 /** The part of its request that would make the reserved task wait. */
-const delayed = ({ dispatcher, run, task, now }: Question, shape: Shape, spot: Spot, shadow: Shadow): readonly Draw[] =>
-  inTheWay(wholeDraw(shape, spot), dispatcher.runs.until(run, task, now), shadow);
+const delayed = (
+  { dispatcher, run, task, now }: Question,
+  shape: Shape,
+  spot: Spot,
+  shadow: Shadow,
+): readonly Demand[] => inTheWay(wholeDemand(shape, spot), dispatcher.runs.until(run, task, now), shadow);
 
 /** What is missing on the node that lacks the least. */
-function leastShort(spots: readonly Spot[], own: readonly Draw[], now: Instant): readonly Draw[] {
-  const short = spots.map(({ draws }) => [...draws, ...own].filter((draw) => !fits([draw], now)));
+function leastShort(spots: readonly Spot[], own: readonly Demand[], now: Instant): readonly Demand[] {
+  const short = spots.map(({ demands }) => [...demands, ...own].filter((demand) => !fits([demand], now)));
   return short.reduce((least, each) => (each.length < least.length ? each : least));
 }
 
-function shortagesOf(question: Question, shape: Shape, short: readonly Draw[]): readonly Shortage[] {
+function shortagesOf(question: Question, shape: Shape, short: readonly Demand[]): readonly Shortage[] {
   const { dispatcher, run, worker, shortages } = question;
   const known = worker === undefined ? shortages.get(shape) : undefined;
   if (known !== undefined) return known;
-  const found = short.map(({ pot, amount }) => ({
-    ...named(run, pot.name),
+  const found = short.map(({ resource, amount }) => ({
+    ...named(run, resource.name),
     asked: amount,
-    free: pot.free,
-    capacity: pot.capacity,
-    holders: some(holdersOf(dispatcher, pot), (holder) => ({ ...glimpse(holder.task), amount: holder.amount })),
+    free: resource.free,
+    capacity: resource.capacity,
+    holders: some(holdersOf(dispatcher, resource), (holder) => ({ ...glimpse(holder.task), amount: holder.amount })),
   }));
   if (worker === undefined) shortages.set(shape, found);
   return found;
 }
 
 /** Which tasks have taken of a resource, and how much. */
-function holdersOf(dispatcher: Dispatcher, pot: Pot): { readonly task: Task; readonly amount: number }[] {
+function holdersOf(dispatcher: Dispatcher, resource: Resource): { readonly task: Task; readonly amount: number }[] {
   return [...dispatcher.held()].flatMap(({ task, shape, spot }) =>
-    [...shape.own, ...spot.draws].filter((draw) => draw.pot === pot).map(({ amount }) => ({ task, amount })),
+    [...shape.own, ...spot.demands]
+      .filter((demand) => demand.resource === resource)
+      .map(({ amount }) => ({ task, amount })),
   );
 }
 
 /** What a plan declares for itself is kept under the run's number. */
-export function named({ no }: Run, pot: string): { readonly name: string; readonly scope: "plan" | "machine" } {
+export function named({ no }: Run, resource: string): { readonly name: string; readonly scope: "plan" | "machine" } {
   const own = `${no}:`;
-  return pot.startsWith(own) ? { name: pot.slice(own.length), scope: "plan" } : { name: pot, scope: "machine" };
+  return resource.startsWith(own)
+    ? { name: resource.slice(own.length), scope: "plan" }
+    : { name: resource, scope: "machine" };
 }

@@ -220,11 +220,11 @@ function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): 
     const open = dispatcher.hazard(run, task, now) === undefined;
     gates.push({ gate: "files", open, reads: spec.reads.length, writes: spec.writes.length });
   }
-  const there = spots.find(({ draws }) => fits(draws, now)) ?? spots[0];
-  for (const { pot, amount } of [...own, ...(there?.draws ?? tooMuch)]) {
-    const { capacity, refill } = pot;
-    const level = freeAt(pot, now);
-    const { name, scope } = named(run, pot.name);
+  const there = spots.find(({ demands }) => fits(demands, now)) ?? spots[0];
+  for (const { resource, amount } of [...own, ...(there?.demands ?? tooMuch)]) {
+    const { capacity, refill } = resource;
+    const level = freeAt(resource, now);
+    const { name, scope } = named(run, resource.name);
     if (refill === undefined) {
       gates.push({ gate: "resource", open: amount <= level, name, scope, asked: amount, free: level, capacity });
     } else {

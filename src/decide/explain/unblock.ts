@@ -9,7 +9,7 @@ import type { Estimate, Unblock, Wait } from "../../domain/waiting/explanation.t
 import { isGateClosed } from "../../domain/waiting/needs.ts";
 import { unreachable } from "../../std/invariant.ts";
 import type { Dispatcher } from "../dispatcher.ts";
-import type { Draw } from "../room/room.ts";
+import type { Demand } from "../room/room.ts";
 import { expectations } from "./expectations.ts";
 import { isHeldBackByNeeds, unmetNeeds } from "./needs.ts";
 
@@ -87,17 +87,19 @@ const soonest = ([first]: readonly End[]): Unblock | undefined => first && { at:
 function endOfShortage(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): Unblock | undefined {
   const { own, spots } = dispatcher.runs.shapeOf(run, task);
   const ends = endsOf(dispatcher, now);
-  const found = spots.flatMap(({ draws }) => endOfShortageOn([...own, ...draws], dispatcher, ends) ?? []);
+  const found = spots.flatMap(({ demands }) => endOfShortageOn([...own, ...demands], dispatcher, ends) ?? []);
   return found.reduce<Unblock | undefined>((first, each) => (first && first.at <= each.at ? first : each), undefined);
 }
 
-function endOfShortageOn(asked: readonly Draw[], dispatcher: Dispatcher, ends: readonly End[]): Unblock | undefined {
-  const missing = new Map(asked.map(({ pot, amount }) => [pot, amount - pot.free]));
-  const taken = new Map(Array.from(dispatcher.held(), (held) => [held.task, [...held.shape.own, ...held.spot.draws]]));
+function endOfShortageOn(asked: readonly Demand[], dispatcher: Dispatcher, ends: readonly End[]): Unblock | undefined {
+  const missing = new Map(asked.map(({ resource, amount }) => [resource, amount - resource.free]));
+  const taken = new Map(
+    Array.from(dispatcher.held(), (held) => [held.task, [...held.shape.own, ...held.spot.demands]]),
+  );
   for (const end of ends) {
-    for (const { pot, amount } of taken.get(end.task) ?? []) {
-      const short = missing.get(pot);
-      if (short !== undefined) missing.set(pot, short - amount);
+    for (const { resource, amount } of taken.get(end.task) ?? []) {
+      const short = missing.get(resource);
+      if (short !== undefined) missing.set(resource, short - amount);
     }
     if ([...missing.values()].every((short) => short <= 0)) return { at: end.at, from: end.from };
   }

@@ -4,7 +4,7 @@ import type { Instant } from "../../domain/time.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { Candidate } from "../queue/queue.ts";
 import { canTake } from "../room/nodes.ts";
-import { fits, freeAt, type Pot } from "../room/room.ts";
+import { fits, freeAt, type Resource } from "../room/room.ts";
 import type { Estimates } from "./estimates.ts";
 import { type Outlook, outlookOf, type Prospect } from "./outlook.ts";
 import { endsFirst } from "./rank.ts";
@@ -89,15 +89,16 @@ function isWorthIt(policy: Policy, { known, costs, error }: Estimates): boolean 
 
 /** Whether some of the waiting tasks fit, but not all. Only then is there a choice. */
 function isContested(waiting: Iterable<Candidate>, idle: number, now: Instant): boolean {
-  const asked = new Map<Pot, number>();
+  const asked = new Map<Resource, number>();
   let count = 0;
   let isAnyFit = false;
   for (const { shape } of waiting) {
     count++;
     isAnyFit ||= fits(shape.own, now) && shape.spots.some((spot) => canTake(spot, now));
-    for (const { pot, amount } of shape.own) asked.set(pot, (asked.get(pot) ?? 0) + amount);
-    for (const { pot, amount } of shape.spots[0]?.draws ?? []) asked.set(pot, (asked.get(pot) ?? 0) + amount);
+    for (const { resource, amount } of shape.own) asked.set(resource, (asked.get(resource) ?? 0) + amount);
+    for (const { resource, amount } of shape.spots[0]?.demands ?? [])
+      asked.set(resource, (asked.get(resource) ?? 0) + amount);
   }
   if (!isAnyFit) return false;
-  return count > idle || [...asked].some(([pot, amount]) => amount > freeAt(pot, now));
+  return count > idle || [...asked].some(([resource, amount]) => amount > freeAt(resource, now));
 }

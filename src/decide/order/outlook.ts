@@ -59,7 +59,7 @@ export function outlookOf({ run, forward, costs }: Prospect, dispatcher: Dispatc
       tasks.map((task) => dispatcher.runs.shapeOf(run, task)),
       {
         workers: Math.min(dispatcher.idle, dispatcher.allowed - dispatcher.out),
-        pots: dispatcher.pots(),
+        resources: dispatcher.resources(),
         amountIn: ({ free }) => free,
       },
     ),

@@ -67,7 +67,7 @@ export class RunIndex {
 
   /** Whether there is a node that could ever take a task of this shape. */
   isPossible({ spots, own }: Shape): boolean {
-    return spots.length > 0 && own.every(({ pot, amount }) => amount <= pot.capacity);
+    return spots.length > 0 && own.every(({ resource, amount }) => amount <= resource.capacity);
   }
 
   shapeOf(run: Run, task: Task): Shape {

@@ -6,7 +6,7 @@
  */
 import { type Graph, type TaskNo, taskNo } from "../../domain/graph.ts";
 import type { Run } from "../../domain/run.ts";
-import type { Pot } from "../room/room.ts";
+import type { Resource } from "../room/room.ts";
 import type { Shapes } from "../room/shapes.ts";
 import type { Site } from "../room/site.ts";
 import { type Demands, demandsOf } from "./demands.ts";
@@ -28,11 +28,15 @@ export function firstRanks(
   { graph, tasks }: Run,
   { costs, known }: Estimates,
   shapes: Shapes,
-  site: Pick<Site, "workers" | "pots">,
+  site: Pick<Site, "workers" | "resources">,
 ): Float64Array {
   if (!known || graph.size < TASKS_MIN || graph.size > TASKS_MAX) return upwardRanks(graph, costs);
   const asked = tasks.map(({ spec }) => shapes.of(spec));
-  const everything = { workers: site.workers, pots: site.pots(), amountIn: ({ capacity }: Pot): number => capacity };
+  const everything = {
+    workers: site.workers,
+    resources: site.resources(),
+    amountIn: ({ capacity }: Resource): number => capacity,
+  };
   return ranksFromBothEnds(graph, costs, demandsOf(asked, everything));
 }
 

@@ -20,16 +20,16 @@ export class Lanes {
   pick<Offer>(offerOf: (lane: Priority) => Offer | undefined): Offer | undefined {
     let best: Priority | undefined;
     let found: Offer | undefined;
-    let pot = 0;
+    let resource = 0;
     for (const lane of PRIORITIES) {
       const offer = offerOf(lane);
       if (offer === undefined) continue;
       if (this.#policy === "strict") return offer;
-      pot += LANE_WEIGHTS[lane];
+      resource += LANE_WEIGHTS[lane];
       this.#credit[lane] += LANE_WEIGHTS[lane];
       if (best === undefined || this.#credit[lane] > this.#credit[best]) [best, found] = [lane, offer];
     }
-    if (best !== undefined) this.#credit[best] -= pot;
+    if (best !== undefined) this.#credit[best] -= resource;
     return found;
   }
 }

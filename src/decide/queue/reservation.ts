@@ -4,19 +4,19 @@
  */
 import { type Instant, instant } from "../../domain/time.ts";
 import type { Spot } from "../room/nodes.ts";
-import { type Draw, freeAt, type Pot, refilledAt } from "../room/room.ts";
+import { type Demand, freeAt, type Resource, refilledAt } from "../room/room.ts";
 import type { Candidate } from "./queue.ts";
 
 /** A held task: when it should end, and what it gives back then. */
 export interface Out {
   readonly until: Instant;
-  readonly draws: readonly Draw[];
+  readonly demands: readonly Demand[];
 }
 
 /** When the reserved task should be able to start, and what will be left over then. */
 export interface Shadow {
   readonly at: Instant;
-  readonly spare: ReadonlyMap<Pot, number>;
+  readonly spare: ReadonlyMap<Resource, number>;
 }
 
 export const NEVER = instant(Number.MAX_SAFE_INTEGER);
@@ -32,14 +32,19 @@ export function shadowOf({ shape }: Candidate, out: readonly Out[], now: Instant
   return best ?? { at: NEVER, spare: new Map() };
 }
 
-function shadowOn({ node, draws }: Spot, own: readonly Draw[], out: readonly Out[], now: Instant): Shadow {
-  const asked = [...own, ...draws, { pot: node.slots, amount: 1 }];
-  const lasting = asked.filter(({ pot }) => pot.refill === undefined);
-  const rates = asked.filter(({ pot }) => pot.refill !== undefined);
-  const free = new Map(lasting.map(({ pot }) => [pot, pot.free]));
-  const fits = (): boolean => lasting.every(({ pot, amount }) => amount <= (free.get(pot) as number));
-  const spare = (at: Instant): Map<Pot, number> =>
-    new Map(asked.map(({ pot, amount }) => [pot, Math.max(0, (free.get(pot) ?? freeAt(pot, at)) - amount)]));
+function shadowOn({ node, demands }: Spot, own: readonly Demand[], out: readonly Out[], now: Instant): Shadow {
+  const asked = [...own, ...demands, { resource: node.slots, amount: 1 }];
+  const lasting = asked.filter(({ resource }) => resource.refill === undefined);
+  const rates = asked.filter(({ resource }) => resource.refill !== undefined);
+  const free = new Map(lasting.map(({ resource }) => [resource, resource.free]));
+  const fits = (): boolean => lasting.every(({ resource, amount }) => amount <= (free.get(resource) as number));
+  const spare = (at: Instant): Map<Resource, number> =>
+    new Map(
+      asked.map(({ resource, amount }) => [
+        resource,
+        Math.max(0, (free.get(resource) ?? freeAt(resource, at)) - amount),
+      ]),
+    );
   let back = 0;
   while (!fits()) {
     const next = out[back++];
@@ -54,25 +59,25 @@ function shadowOn({ node, draws }: Spot, own: readonly Draw[], out: readonly Out
   return { at, spare: spare(at) };
 }
 
-const spareNow = (asked: readonly Draw[], now: Instant): Map<Pot, number> =>
-  new Map(asked.map(({ pot, amount }) => [pot, Math.max(0, freeAt(pot, now) - amount)]));
+const spareNow = (asked: readonly Demand[], now: Instant): Map<Resource, number> =>
+  new Map(asked.map(({ resource, amount }) => [resource, Math.max(0, freeAt(resource, now) - amount)]));
 
-function bringBack(free: Map<Pot, number>, { draws }: Out): void {
-  for (const { pot, amount } of draws) {
-    const had = free.get(pot);
-    if (had !== undefined) free.set(pot, had + amount);
+function bringBack(free: Map<Resource, number>, { demands }: Out): void {
+  for (const { resource, amount } of demands) {
+    const had = free.get(resource);
+    if (had !== undefined) free.set(resource, had + amount);
   }
 }
 
 /** The part of a request that the reserved task would then have to wait for. What was taken of a rate does not come back. */
-export function inTheWay(draws: readonly Draw[], until: Instant, { at, spare }: Shadow): readonly Draw[] {
-  return draws.filter(({ pot, amount }) => {
-    const left = spare.get(pot);
+export function inTheWay(demands: readonly Demand[], until: Instant, { at, spare }: Shadow): readonly Demand[] {
+  return demands.filter(({ resource, amount }) => {
+    const left = spare.get(resource);
     if (left === undefined || amount <= left) return false;
-    return pot.refill !== undefined || at === NEVER || until > at;
+    return resource.refill !== undefined || at === NEVER || until > at;
   });
 }
 
 /** Whether a task may go before the reserved one: it ends in time, or takes only what would be left over. */
-export const mayPass = (draws: readonly Draw[], until: Instant, shadow: Shadow): boolean =>
-  inTheWay(draws, until, shadow).length === 0;
+export const mayPass = (demands: readonly Demand[], until: Instant, shadow: Shadow): boolean =>
+  inTheWay(demands, until, shadow).length === 0;

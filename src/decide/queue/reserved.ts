@@ -5,7 +5,7 @@ import { laneOf, type Task } from "../../domain/task.ts";
 import { type Instant, instant } from "../../domain/time.ts";
 import type { Hazard, Locks } from "../room/locks.ts";
 import { canTake, type Spot } from "../room/nodes.ts";
-import { wholeDraw } from "../room/shapes.ts";
+import { wholeDemand } from "../room/shapes.ts";
 import type { Site } from "../room/site.ts";
 import { isOverdue, type Patience, type Tally } from "./aging.ts";
 import { isBelow } from "./behind.ts";
@@ -97,7 +97,7 @@ export class Reserved {
     const out = Array.from(site.held(), ({ run, task, shape, spot, since }) => {
       const back = until(run, task, since);
       // A task that is late is expected to be late by as much again: its end is near at first, and further away the later it is.
-      return { until: back > now ? back : instant(now + (now - back)), draws: wholeDraw(shape, spot) };
+      return { until: back > now ? back : instant(now + (now - back)), demands: wholeDemand(shape, spot) };
     });
     return shadowOf(reserved, out, now);
   }
@@ -107,7 +107,7 @@ export class Reserved {
     const { run, task, shape, lane } = candidate;
     if (shadow === undefined || this.is(candidate) || !this.binds(lane, now)) return shape.spots;
     const until = this.#deps.until(run, task, now);
-    return shape.spots.filter((spot) => canTake(spot, now) && mayPass(wholeDraw(shape, spot), until, shadow));
+    return shape.spots.filter((spot) => canTake(spot, now) && mayPass(wholeDemand(shape, spot), until, shadow));
   }
 
   /** The files of the reserved task that the given task would conflict with. */

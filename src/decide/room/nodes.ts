@@ -3,7 +3,7 @@ import type { WorkerId } from "../../domain/ids.ts";
 import type { Amounts } from "../../domain/spec.ts";
 import type { Instant } from "../../domain/time.ts";
 import { instant } from "../../domain/time.ts";
-import { type Draw, fits, giveBack, type Pot, Room, take } from "./room.ts";
+import { type Demand, fits, giveBack, type Resource, Room, take } from "./room.ts";
 
 export interface NodeSpec {
   readonly name: string;
@@ -22,7 +22,7 @@ export class Node {
   readonly #workers: Set<WorkerId>;
   readonly #seats = new Map<WorkerId, Seat>();
   /** Worker slots as something that can run short, like memory. */
-  readonly slots: Pot;
+  readonly slots: Resource;
   #idle: WorkerId[];
 
   constructor({ name, workers, capacity, capabilities, open = false }: NodeSpec) {
@@ -78,7 +78,7 @@ export class Node {
     return this.#idle.at(-2) ?? last;
   }
 
-  occupy(worker: WorkerId, draws: readonly Draw[], now: Instant): void {
+  occupy(worker: WorkerId, demands: readonly Demand[], now: Instant): void {
     const seat = this.#seatOf(worker);
     seat.load++;
     if (seat.free > 0) {
@@ -87,11 +87,11 @@ export class Node {
       if (this.#idle.at(-1) === worker) this.#idle.pop();
       else this.#idle.splice(this.#idle.lastIndexOf(worker), 1);
     }
-    take(draws, now);
+    take(demands, now);
   }
 
-  release(worker: WorkerId, draws: readonly Draw[]): void {
-    giveBack(draws);
+  release(worker: WorkerId, demands: readonly Demand[]): void {
+    giveBack(demands);
     const seat = this.#seats.get(worker);
     if (seat === undefined) return;
     seat.load = Math.max(0, seat.load - 1);
@@ -127,7 +127,7 @@ interface Seat {
 /** A node that could take the task, and what the task would take there. */
 export interface Spot {
   readonly node: Node;
-  readonly draws: readonly Draw[];
+  readonly demands: readonly Demand[];
 }
 
 /** What makes one node better than another. */
@@ -158,10 +158,10 @@ function isBetter(merits: readonly number[], others: readonly number[]): boolean
   return at >= 0 && (merits[at] as number) > (others[at] as number);
 }
 
-export const canTake = ({ node, draws }: Spot, now: Instant): boolean => node.idle > 0 && fits(draws, now);
+export const canTake = ({ node, demands }: Spot, now: Instant): boolean => node.idle > 0 && fits(demands, now);
 
-function leftover({ node, draws }: Spot): number {
+function leftover({ node, demands }: Spot): number {
   let left = (node.slots.free - 1) / node.slots.capacity;
-  for (const { pot, amount } of draws) left += (pot.free - amount) / pot.capacity;
+  for (const { resource, amount } of demands) left += (resource.free - amount) / resource.capacity;
   return left;
 }

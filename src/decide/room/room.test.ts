@@ -4,7 +4,7 @@ import { fits, giveBack, Room, refilledAt, take } from "./room.ts";
 
 const NOW = instant(1_000_000);
 
-const drawn = (room: Room, name: string, amount: number) => [{ pot: room.pot(name) as never, amount }];
+const drawn = (room: Room, name: string, amount: number) => [{ resource: room.resource(name) as never, amount }];
 
 test("what is taken is not there for others, until it is given back", () => {
   const room = new Room({ cpu: 4 });
@@ -30,11 +30,11 @@ test("more may be out than there is, after the machine became smaller; nothing f
   expect(fits(drawn(room, "cpu", 0), NOW)).toBe(false);
 });
 
-test("a pot is made once, and there is none that was not made", () => {
+test("a resource is made once, and there is none that was not made", () => {
   const room = new Room({ cpu: 2 });
   room.add("cpu", 99);
-  expect([...room.pots()]).toEqual([{ name: "cpu", capacity: 2, free: 2, at: 0 }]);
-  expect(room.pot("gpu")).toBeUndefined();
+  expect([...room.resources()]).toEqual([{ name: "cpu", capacity: 2, free: 2, at: 0 }]);
+  expect(room.resource("gpu")).toBeUndefined();
 });
 
 test("a rate is used up by what is taken, fills up again with time, and never over its brim", () => {

@@ -5,16 +5,16 @@ import { isWorking, type Status } from "../../domain/task.ts";
 import { type Instant, instant } from "../../domain/time.ts";
 import type { Calling } from "../roster.ts";
 import type { Node, Spot } from "./nodes.ts";
-import type { Draw, Room, Use } from "./room.ts";
+import type { Demand, Room, Use } from "./room.ts";
 
 export interface Shape extends Calling {
   readonly key: string;
   /** What it takes of the plan's own capacities. */
-  readonly own: readonly Draw[];
+  readonly own: readonly Demand[];
   /** The nodes that could ever take it, with what it would take there. */
   readonly spots: readonly Spot[];
   /** Where no node could take it: what the best of them has too little of. */
-  readonly tooMuch: readonly Draw[];
+  readonly tooMuch: readonly Demand[];
   readonly provider: string | undefined;
   /**
    * The largest part it takes of anything that all runs share: a slot, or what it asks for. Fairness is measured by it. What a plan
@@ -50,19 +50,19 @@ export class Shapes {
   #make(key: string, spec: TaskSpec): Shape {
     const { resources, requires, provider, workspace, channel, session } = spec;
     const asked = Object.entries(resources);
-    const own = asked.flatMap(([name, amount]) => drawFrom(this.#shared, ownPot(this.#run, name), amount));
+    const own = asked.flatMap(([name, amount]) => demandFrom(this.#shared, ownPot(this.#run, name), amount));
     const capable = this.#nodes.filter(
       ({ workers, capabilities, open }) =>
         open || (workers.size > 0 && requires.every((each) => capabilities.has(each))),
     );
     const places = (capable.length > 0 ? capable : this.#nodes).map((node) => ({
       node,
-      draws: this.#drawsOn(node, asked),
+      demands: this.#demandsOn(node, asked),
     }));
-    const excess = places.map(({ draws }) => draws.filter(({ pot, amount }) => amount > pot.capacity));
+    const excess = places.map(({ demands }) => demands.filter(({ resource, amount }) => amount > resource.capacity));
     const spots = capable.length === 0 ? [] : places.filter((_, at) => excess[at]?.length === 0);
     const least = excess.reduce((fewest, each) => (each.length < fewest.length ? each : fewest));
-    const ownExcess = own.filter(({ pot, amount }) => amount > pot.capacity);
+    const ownExcess = own.filter(({ resource, amount }) => amount > resource.capacity);
     const tooMuch = [...(spots.length === 0 ? least : []), ...ownExcess];
     const calling = {
       requires,
@@ -74,12 +74,12 @@ export class Shapes {
   }
 
   /** If another node has a resource and this one does not, this one cannot give any. A resource that no node has is counted by the plan alone. */
-  #drawsOn(node: Node, asked: readonly (readonly [string, number])[]): readonly Draw[] {
+  #demandsOn(node: Node, asked: readonly (readonly [string, number])[]): readonly Demand[] {
     return asked.flatMap(([name, amount]) => {
-      const there = drawFrom(node.room, name, amount);
-      const isCounted = there.length > 0 || this.#shared.pot(ownPot(this.#run, name)) !== undefined;
-      if (isCounted || this.#nodes.every(({ room }) => room.pot(name) === undefined)) return there;
-      return [{ pot: { name, capacity: 0, free: 0, at: instant(0) }, amount }];
+      const there = demandFrom(node.room, name, amount);
+      const isCounted = there.length > 0 || this.#shared.resource(ownPot(this.#run, name)) !== undefined;
+      if (isCounted || this.#nodes.every(({ room }) => room.resource(name) === undefined)) return there;
+      return [{ resource: { name, capacity: 0, free: 0, at: instant(0) }, amount }];
     });
   }
 
@@ -92,7 +92,7 @@ export class Shapes {
         total(({ workers }) => workers.size),
       );
     for (const [name, amount] of asked) {
-      const capacity = total(({ room }) => room.pot(name)?.capacity ?? 0);
+      const capacity = total(({ room }) => room.resource(name)?.capacity ?? 0);
       if (capacity > 0) share = Math.max(share, amount / capacity);
     }
     return share;
@@ -100,10 +100,10 @@ export class Shapes {
 }
 
 /** Everything a task takes in one place, its worker slot included. */
-export const wholeDraw = ({ own }: Shape, { node, draws }: Spot): readonly Draw[] => [
+export const wholeDemand = ({ own }: Shape, { node, demands }: Spot): readonly Demand[] => [
   ...own,
-  ...draws,
-  { pot: node.slots, amount: 1 },
+  ...demands,
+  { resource: node.slots, amount: 1 },
 ];
 
 /**
@@ -121,9 +121,9 @@ function lastMoment(status: Status): Instant {
   return "at" in status ? status.at : instant(0);
 }
 
-function drawFrom(room: Room, name: string, amount: number): readonly Draw[] {
-  const pot = room.pot(name);
-  return pot === undefined ? [] : [{ pot, amount }];
+function demandFrom(room: Room, name: string, amount: number): readonly Demand[] {
+  const resource = room.resource(name);
+  return resource === undefined ? [] : [{ resource, amount }];
 }
 
 function shapeKey({ resources, requires, provider, pool, workspace, channel, session }: TaskSpec): string {

@@ -6,7 +6,7 @@ import type { Priority } from "../../domain/spec.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Instant } from "../../domain/time.ts";
 import { Node, type NodeSpec, type Spot } from "./nodes.ts";
-import { giveBack, type Pot, type Room, take } from "./room.ts";
+import { giveBack, type Resource, type Room, take } from "./room.ts";
 import type { Shape } from "./shapes.ts";
 import { afterEnd, ENOUGH, type Shortness } from "./shortness.ts";
 
@@ -47,8 +47,8 @@ export class Site {
   /** A held task keeps what it took, even if there is less now than when it was claimed. */
   occupy({ run, task, shape, lane, worker, since }: Omit<Occupancy, "spot">): void {
     const node = this.nodeOf(worker);
-    const spot = spotOn(shape, node) ?? { node, draws: [] };
-    node.occupy(worker, spot.draws, since);
+    const spot = spotOn(shape, node) ?? { node, demands: [] };
+    node.occupy(worker, spot.demands, since);
     take(shape.own, since);
     this.#held.set(task, { run, task, shape, lane, worker, spot, since });
   }
@@ -64,7 +64,7 @@ export class Site {
     if (holding === undefined) return undefined;
     const { shape, worker, spot } = holding;
     this.#held.delete(task);
-    spot.node.release(worker, spot.draws);
+    spot.node.release(worker, spot.demands);
     giveBack(shape.own);
     if (isDone && this.nodes.length > 1) this.#madeOn.set(task, spot.node);
     return holding;
@@ -106,9 +106,9 @@ export class Site {
     return this.nodes.reduce((sum, node) => sum + node.slots.capacity, 0);
   }
 
-  *pots(): Iterable<Pot> {
-    for (const { room } of this.nodes) yield* room.pots();
-    yield* this.shared.pots();
+  *resources(): Iterable<Resource> {
+    for (const { room } of this.nodes) yield* room.resources();
+    yield* this.shared.resources();
   }
 
   /** The required capabilities that the best node lacks. */

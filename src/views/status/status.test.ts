@@ -16,7 +16,10 @@ const OWNER = { pid: 4711, host: "laptop", command: "rota run release.yaml", wor
 
 function statusFor(fixture: RunFixture, more: Partial<Parameters<typeof statusOf>[0]> = { owner: OWNER }): StatusView {
   const dispatcher = releaseDispatcher(fixture);
-  const resources = [...dispatcher.pots()].map(({ name, ...pot }) => ({ name: name.replace(/^\d+:/, ""), ...pot }));
+  const resources = [...dispatcher.resources()].map(({ name, ...rest }) => ({
+    name: name.replace(/^\d+:/, ""),
+    ...rest,
+  }));
   const waitOf = waitsOf(dispatcher, fixture.run, fixture.now);
   return statusOf({ run: fixture.run, now: fixture.now, waitOf, resources, logOf, newest: true, ...more });
 }
