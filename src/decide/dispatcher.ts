@@ -16,7 +16,7 @@ import type { Seeker } from "./queue/chooser.ts";
 import { NO_PRESSURE, PRESSURE_POLICY, type Pressure, type PressureMode, workersAllowed } from "./queue/pressure.ts";
 import type { Candidate } from "./queue/queue.ts";
 import type { Hazard } from "./room/locks.ts";
-import type { Node, Spot } from "./room/nodes.ts";
+import type { Node, Placement } from "./room/nodes.ts";
 import { fits, type Resource } from "./room/room.ts";
 import type { Occupancy, Site } from "./room/site.ts";
 
@@ -138,7 +138,7 @@ export class Dispatcher {
   /** The next assignment, or nothing when nothing that is ready fits what is free. */
   next(now: Instant): Assignment | undefined {
     const found = this.#choose(now);
-    const worker = found?.spot.node.next(found.candidate.task.lostBy);
+    const worker = found?.placement.node.next(found.candidate.task.lostBy);
     return found && worker && this.#assign(found.candidate, worker, now);
   }
 
@@ -181,7 +181,7 @@ export class Dispatcher {
     return { run, task, worker, evidence: { lane, rank: Math.round(rank), waitedMs: between(status.since, now) } };
   }
 
-  #choose(now: Instant, seeker?: Seeker): { readonly candidate: Candidate; readonly spot: Spot } | undefined {
+  #choose(now: Instant, seeker?: Seeker): { readonly candidate: Candidate; readonly placement: Placement } | undefined {
     const lanes = seeker?.lanes ?? PRIORITIES;
     this.ready.undelay(now);
     // A seeker looks at some shapes only, so what other tasks wait for stays known.
@@ -192,11 +192,11 @@ export class Dispatcher {
     const candidate = this.#lanes.pick((lane) =>
       lanes.includes(lane) && !this.defers(lane, now) ? this.#chooser.best(lane, shadow, now, seeker) : undefined,
     );
-    const spot = candidate && this.#chooser.spotFor(candidate, shadow, now);
+    const placement = candidate && this.#chooser.spotFor(candidate, shadow, now);
     this.#reserved.settle();
     if (candidate === undefined) return undefined;
-    invariant(spot !== undefined, "a task that was chosen has a place to go");
-    return { candidate, spot };
+    invariant(placement !== undefined, "a task that was chosen has a place to go");
+    return { candidate, placement };
   }
 
   /** The next moment at which a task may go that cannot go now: the end of a back-off, a rate or a breaker. */

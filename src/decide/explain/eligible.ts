@@ -15,7 +15,7 @@ import type { Excess, RateShortage, Shortage, Wait } from "../../domain/waiting/
 import { isGateClosed } from "../../domain/waiting/needs.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { inTheWay, type Shadow } from "../queue/reservation.ts";
-import type { Node, Spot } from "../room/nodes.ts";
+import type { Node, Placement } from "../room/nodes.ts";
 import { type Demand, fits, freeAt, type Resource, refilledAt } from "../room/room.ts";
 import { type Shape, wholeDemand } from "../room/shapes.ts";
 import { glimpse, some } from "./glimpse.ts";
@@ -155,12 +155,12 @@ function dispatchReasons(question: Question): readonly Wait[] {
 
 function noMatch(question: Question, shape: Shape): Wait | undefined {
   const { dispatcher, run, worker } = question;
-  const { requires, spots, tooMuch } = shape;
-  if (dispatcher.roster !== undefined && spots.length > 0) return noSession(question, shape);
+  const { requires, placements, tooMuch } = shape;
+  if (dispatcher.roster !== undefined && placements.length > 0) return noSession(question, shape);
   const at = worker === undefined ? undefined : dispatcher.nodes.find(({ workers }) => workers.has(worker));
   const missing =
     at === undefined ? dispatcher.missing(requires) : requires.filter((each) => !at.capabilities.has(each));
-  const isTooSmall = tooMuch.length > 0 || (at !== undefined && spots.every(({ node }) => node !== at));
+  const isTooSmall = tooMuch.length > 0 || (at !== undefined && placements.every(({ node }) => node !== at));
   if (missing.length === 0 && !isTooSmall) return undefined;
   return { reason: "no-match", missing, tooMuch: tooMuch.map((demand) => excessOf(run, demand)) };
 }
@@ -249,21 +249,21 @@ function rateShortage(run: Run, demand: Demand, now: Instant): RateShortage | un
 function shortOf(question: Question, shape: Shape): readonly Wait[] {
   const { run, task, worker, now, shadow, reserved } = question;
   const lasting = shape.own.filter(({ resource }) => resource.refill === undefined);
-  const spots = shape.spots.filter(({ node }) => worker === undefined || node.workers.has(worker));
-  const roomy = fits(lasting, now) ? spots.filter(({ demands }) => fits(demands, now)) : [];
-  if (roomy.length === 0 && spots.length > 0) {
-    return [{ reason: "resources", short: shortagesOf(question, shape, leastShort(spots, lasting, now)) }];
+  const placements = shape.placements.filter(({ node }) => worker === undefined || node.workers.has(worker));
+  const roomy = fits(lasting, now) ? placements.filter(({ demands }) => fits(demands, now)) : [];
+  if (roomy.length === 0 && placements.length > 0) {
+    return [{ reason: "resources", short: shortagesOf(question, shape, leastShort(placements, lasting, now)) }];
   }
   const open =
     shadow === undefined || reserved === task || !question.dispatcher.reservation.binds(laneOf(task), now)
       ? roomy
-      : roomy.filter((spot) => delayed(question, shape, spot, shadow).length === 0);
+      : roomy.filter((placement) => delayed(question, shape, placement, shadow).length === 0);
   const sessions = question.dispatcher.roster && suited(question, shape);
   const nodes = open.map(({ node }) => node);
   const idle = sessions === undefined ? idleAt(nodes, worker) : idleAmong(question, shape, sessions, nodes);
   if (idle > 0) return [];
   // A reservation is named only where a worker is idle; elsewhere the task waits for a worker like every other.
-  const kept = roomy.find((spot) => !open.includes(spot) && idleAt([spot.node], worker) > 0);
+  const kept = roomy.find((placement) => !open.includes(placement) && idleAt([placement.node], worker) > 0);
   if (kept !== undefined && shadow !== undefined && reserved !== undefined) {
     const short = delayed(question, shape, kept, shadow).map(({ resource, amount }) => ({
       ...named(run, resource.name),
@@ -277,7 +277,7 @@ function shortOf(question: Question, shape: Shape): readonly Wait[] {
   if (sessions !== undefined) {
     return [{ reason: "capacity", workers: sessions.length, idle, pool: poolOf(question.task.spec) }];
   }
-  const workers = worker === undefined ? spots.reduce((sum, { node }) => sum + node.workers.size, 0) : 1;
+  const workers = worker === undefined ? placements.reduce((sum, { node }) => sum + node.workers.size, 0) : 1;
   return [{ reason: "capacity", workers, idle }];
 }
 
@@ -304,13 +304,13 @@ function idleAt(nodes: readonly Node[], worker: WorkerId | undefined): number {
 const delayed = (
   { dispatcher, run, task, now }: Question,
   shape: Shape,
-  spot: Spot,
+  placement: Placement,
   shadow: Shadow,
-): readonly Demand[] => inTheWay(wholeDemand(shape, spot), dispatcher.runs.until(run, task, now), shadow);
+): readonly Demand[] => inTheWay(wholeDemand(shape, placement), dispatcher.runs.until(run, task, now), shadow);
 
 /** What is missing on the node that lacks the least. */
-function leastShort(spots: readonly Spot[], own: readonly Demand[], now: Instant): readonly Demand[] {
-  const short = spots.map(({ demands }) => [...demands, ...own].filter((demand) => !fits([demand], now)));
+function leastShort(placements: readonly Placement[], own: readonly Demand[], now: Instant): readonly Demand[] {
+  const short = placements.map(({ demands }) => [...demands, ...own].filter((demand) => !fits([demand], now)));
   return short.reduce((least, each) => (each.length < least.length ? each : least));
 }
 
@@ -331,8 +331,8 @@ function shortagesOf(question: Question, shape: Shape, short: readonly Demand[])
 
 /** Which tasks have taken of a resource, and how much. */
 function holdersOf(dispatcher: Dispatcher, resource: Resource): { readonly task: Task; readonly amount: number }[] {
-  return [...dispatcher.held()].flatMap(({ task, shape, spot }) =>
-    [...shape.own, ...spot.demands]
+  return [...dispatcher.held()].flatMap(({ task, shape, placement }) =>
+    [...shape.own, ...placement.demands]
       .filter((demand) => demand.resource === resource)
       .map(({ amount }) => ({ task, amount })),
   );

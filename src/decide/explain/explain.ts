@@ -207,7 +207,7 @@ function serviceGate(
 /** Capabilities, its key, files, rates and resources. */
 function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): readonly Gate[] {
   const { spec } = task;
-  const { own, spots, tooMuch, requires } = dispatcher.runs.shapeOf(run, task);
+  const { own, placements, tooMuch, requires } = dispatcher.runs.shapeOf(run, task);
   const missing = dispatcher.missing(requires);
   const gates: Gate[] = [];
   if (requires.length > 0) {
@@ -220,7 +220,7 @@ function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): 
     const open = dispatcher.hazard(run, task, now) === undefined;
     gates.push({ gate: "files", open, reads: spec.reads.length, writes: spec.writes.length });
   }
-  const there = spots.find(({ demands }) => fits(demands, now)) ?? spots[0];
+  const there = placements.find(({ demands }) => fits(demands, now)) ?? placements[0];
   for (const { resource, amount } of [...own, ...(there?.demands ?? tooMuch)]) {
     const { capacity, refill } = resource;
     const level = freeAt(resource, now);

@@ -85,16 +85,16 @@ const soonest = ([first]: readonly End[]): Unblock | undefined => first && { at:
 
 /** The first moment at which enough holders have ended that the whole request fits on some node. */
 function endOfShortage(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): Unblock | undefined {
-  const { own, spots } = dispatcher.runs.shapeOf(run, task);
+  const { own, placements } = dispatcher.runs.shapeOf(run, task);
   const ends = endsOf(dispatcher, now);
-  const found = spots.flatMap(({ demands }) => endOfShortageOn([...own, ...demands], dispatcher, ends) ?? []);
+  const found = placements.flatMap(({ demands }) => endOfShortageOn([...own, ...demands], dispatcher, ends) ?? []);
   return found.reduce<Unblock | undefined>((first, each) => (first && first.at <= each.at ? first : each), undefined);
 }
 
 function endOfShortageOn(asked: readonly Demand[], dispatcher: Dispatcher, ends: readonly End[]): Unblock | undefined {
   const missing = new Map(asked.map(({ resource, amount }) => [resource, amount - resource.free]));
   const taken = new Map(
-    Array.from(dispatcher.held(), (held) => [held.task, [...held.shape.own, ...held.spot.demands]]),
+    Array.from(dispatcher.held(), (held) => [held.task, [...held.shape.own, ...held.placement.demands]]),
   );
   for (const end of ends) {
     for (const { resource, amount } of taken.get(end.task) ?? []) {

@@ -43,5 +43,5 @@ export function demandsOf(shapes: readonly Shape[], { workers, resources, amount
   return { kinds, free, asks };
 }
 
-const lastingDraws = ({ own, spots }: Shape) =>
-  [...own, ...(spots[0]?.demands ?? [])].filter(({ resource }) => resource.refill === undefined);
+const lastingDraws = ({ own, placements }: Shape) =>
+  [...own, ...(placements[0]?.demands ?? [])].filter(({ resource }) => resource.refill === undefined);

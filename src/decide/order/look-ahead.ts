@@ -94,9 +94,9 @@ function isContested(waiting: Iterable<Candidate>, idle: number, now: Instant): 
   let isAnyFit = false;
   for (const { shape } of waiting) {
     count++;
-    isAnyFit ||= fits(shape.own, now) && shape.spots.some((spot) => canTake(spot, now));
+    isAnyFit ||= fits(shape.own, now) && shape.placements.some((placement) => canTake(placement, now));
     for (const { resource, amount } of shape.own) asked.set(resource, (asked.get(resource) ?? 0) + amount);
-    for (const { resource, amount } of shape.spots[0]?.demands ?? [])
+    for (const { resource, amount } of shape.placements[0]?.demands ?? [])
       asked.set(resource, (asked.get(resource) ?? 0) + amount);
   }
   if (!isAnyFit) return false;

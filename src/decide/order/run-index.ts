@@ -66,8 +66,8 @@ export class RunIndex {
   }
 
   /** Whether there is a node that could ever take a task of this shape. */
-  isPossible({ spots, own }: Shape): boolean {
-    return spots.length > 0 && own.every(({ resource, amount }) => amount <= resource.capacity);
+  isPossible({ placements, own }: Shape): boolean {
+    return placements.length > 0 && own.every(({ resource, amount }) => amount <= resource.capacity);
   }
 
   shapeOf(run: Run, task: Task): Shape {

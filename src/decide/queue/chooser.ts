@@ -5,7 +5,7 @@ import type { Task } from "../../domain/task.ts";
 import type { Instant } from "../../domain/time.ts";
 import type { Breakers } from "../room/breakers.ts";
 import type { Locks } from "../room/locks.ts";
-import { bestSpot, canTake, type Node, type Spot } from "../room/nodes.ts";
+import { bestSpot, canTake, type Node, type Placement } from "../room/nodes.ts";
 import { fits, refilledAt } from "../room/room.ts";
 import type { Shape } from "../room/shapes.ts";
 import type { Site } from "../room/site.ts";
@@ -111,14 +111,14 @@ export class Chooser {
   }
 
   /** Where a chosen task goes. */
-  spotFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): Spot | undefined {
+  spotFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): Placement | undefined {
     const { reserved, site } = this.#deps;
-    const spots = reserved.spotsFor(candidate, shadow, now);
+    const placements = reserved.spotsFor(candidate, shadow, now);
     // With only one place there is nothing to compare.
-    if (spots.length === 1) return canTake(spots[0] as Spot, now) ? spots[0] : undefined;
+    if (placements.length === 1) return canTake(placements[0] as Placement, now) ? placements[0] : undefined;
     const { run, task } = candidate;
     const affinity = (node: Node): number => site.affinity(run, task, node);
-    return bestSpot(spots, { affinity, avoided: task.lostBy }, now);
+    return bestSpot(placements, { affinity, avoided: task.lostBy }, now);
   }
 
   /** Whether the seeker may have this candidate: the checks of `best`, for a candidate that stands in no queue. */
@@ -148,7 +148,7 @@ export class Chooser {
       if (at !== undefined && (this.refill === undefined || at < this.refill)) this.refill = at;
       return false;
     }
-    for (const spot of shape.spots) if (canTake(spot, now)) return true;
+    for (const placement of shape.placements) if (canTake(placement, now)) return true;
     return false;
   };
 

@@ -3,7 +3,7 @@
  * wait longer. So big tasks never starve, and free room is still used meanwhile.
  */
 import { type Instant, instant } from "../../domain/time.ts";
-import type { Spot } from "../room/nodes.ts";
+import type { Placement } from "../room/nodes.ts";
 import { type Demand, freeAt, type Resource, refilledAt } from "../room/room.ts";
 import type { Candidate } from "./queue.ts";
 
@@ -25,14 +25,14 @@ export const NEVER = instant(Number.MAX_SAFE_INTEGER);
 export function shadowOf({ shape }: Candidate, out: readonly Out[], now: Instant): Shadow {
   const sorted = [...out].sort((a, b) => a.until - b.until);
   let best: Shadow | undefined;
-  for (const spot of shape.spots) {
-    const shadow = shadowOn(spot, shape.own, sorted, now);
+  for (const placement of shape.placements) {
+    const shadow = shadowOn(placement, shape.own, sorted, now);
     if (best === undefined || shadow.at < best.at) best = shadow;
   }
   return best ?? { at: NEVER, spare: new Map() };
 }
 
-function shadowOn({ node, demands }: Spot, own: readonly Demand[], out: readonly Out[], now: Instant): Shadow {
+function shadowOn({ node, demands }: Placement, own: readonly Demand[], out: readonly Out[], now: Instant): Shadow {
   const asked = [...own, ...demands, { resource: node.slots, amount: 1 }];
   const lasting = asked.filter(({ resource }) => resource.refill === undefined);
   const rates = asked.filter(({ resource }) => resource.refill !== undefined);

@@ -4,7 +4,7 @@ import type { Priority } from "../../domain/spec.ts";
 import { laneOf, type Task } from "../../domain/task.ts";
 import { type Instant, instant } from "../../domain/time.ts";
 import type { Hazard, Locks } from "../room/locks.ts";
-import { canTake, type Spot } from "../room/nodes.ts";
+import { canTake, type Placement } from "../room/nodes.ts";
 import { wholeDemand } from "../room/shapes.ts";
 import type { Site } from "../room/site.ts";
 import { isOverdue, type Patience, type Tally } from "./aging.ts";
@@ -94,20 +94,22 @@ export class Reserved {
     const { locks, site, until } = this.#deps;
     const reserved = this.current(now);
     if (reserved === undefined || locks.conflict(reserved.run, reserved.task) !== undefined) return undefined;
-    const out = Array.from(site.held(), ({ run, task, shape, spot, since }) => {
+    const out = Array.from(site.held(), ({ run, task, shape, placement, since }) => {
       const back = until(run, task, since);
       // A task that is late is expected to be late by as much again: its end is near at first, and further away the later it is.
-      return { until: back > now ? back : instant(now + (now - back)), demands: wholeDemand(shape, spot) };
+      return { until: back > now ? back : instant(now + (now - back)), demands: wholeDemand(shape, placement) };
     });
     return shadowOf(reserved, out, now);
   }
 
   /** Where the candidate could start now without making the reserved task wait. */
-  spotsFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): readonly Spot[] {
+  spotsFor(candidate: Candidate, shadow: Shadow | undefined, now: Instant): readonly Placement[] {
     const { run, task, shape, lane } = candidate;
-    if (shadow === undefined || this.is(candidate) || !this.binds(lane, now)) return shape.spots;
+    if (shadow === undefined || this.is(candidate) || !this.binds(lane, now)) return shape.placements;
     const until = this.#deps.until(run, task, now);
-    return shape.spots.filter((spot) => canTake(spot, now) && mayPass(wholeDemand(shape, spot), until, shadow));
+    return shape.placements.filter(
+      (placement) => canTake(placement, now) && mayPass(wholeDemand(shape, placement), until, shadow),
+    );
   }
 
   /** The files of the reserved task that the given task would conflict with. */

@@ -125,7 +125,7 @@ interface Seat {
 }
 
 /** A node that could take the task, and what the task would take there. */
-export interface Spot {
+export interface Placement {
   readonly node: Node;
   readonly demands: readonly Demand[];
 }
@@ -142,15 +142,19 @@ export interface Preference {
  * The node that is left with the least when the task has taken its part, so that the large ones keep room for large tasks. Before
  * that criterion: the node where most of what the task needs was made. First of all: a node where another worker is free than the one to avoid.
  */
-export function bestSpot(spots: readonly Spot[], { affinity, avoided }: Preference, now: Instant): Spot | undefined {
-  let best: { readonly spot: Spot; readonly merits: readonly number[] } | undefined;
-  for (const spot of spots) {
-    if (!canTake(spot, now)) continue;
-    const another = avoided !== undefined && spot.node.next(avoided) === avoided ? 0 : 1;
-    const merits = [another, affinity(spot.node), -leftover(spot)];
-    if (best === undefined || isBetter(merits, best.merits)) best = { spot, merits };
+export function bestSpot(
+  placements: readonly Placement[],
+  { affinity, avoided }: Preference,
+  now: Instant,
+): Placement | undefined {
+  let best: { readonly placement: Placement; readonly merits: readonly number[] } | undefined;
+  for (const placement of placements) {
+    if (!canTake(placement, now)) continue;
+    const another = avoided !== undefined && placement.node.next(avoided) === avoided ? 0 : 1;
+    const merits = [another, affinity(placement.node), -leftover(placement)];
+    if (best === undefined || isBetter(merits, best.merits)) best = { placement, merits };
   }
-  return best?.spot;
+  return best?.placement;
 }
 
 function isBetter(merits: readonly number[], others: readonly number[]): boolean {
@@ -158,9 +162,9 @@ function isBetter(merits: readonly number[], others: readonly number[]): boolean
   return at >= 0 && (merits[at] as number) > (others[at] as number);
 }
 
-export const canTake = ({ node, demands }: Spot, now: Instant): boolean => node.idle > 0 && fits(demands, now);
+export const canTake = ({ node, demands }: Placement, now: Instant): boolean => node.idle > 0 && fits(demands, now);
 
-function leftover({ node, demands }: Spot): number {
+function leftover({ node, demands }: Placement): number {
   let left = (node.slots.free - 1) / node.slots.capacity;
   for (const { resource, amount } of demands) left += (resource.free - amount) / resource.capacity;
   return left;

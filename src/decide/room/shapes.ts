@@ -4,7 +4,7 @@ import type { TaskSpec } from "../../domain/spec.ts";
 import { isWorking, type Status } from "../../domain/task.ts";
 import { type Instant, instant } from "../../domain/time.ts";
 import type { Calling } from "../roster.ts";
-import type { Node, Spot } from "./nodes.ts";
+import type { Node, Placement } from "./nodes.ts";
 import type { Demand, Room, Use } from "./room.ts";
 
 export interface Shape extends Calling {
@@ -12,7 +12,7 @@ export interface Shape extends Calling {
   /** What it takes of the plan's own capacities. */
   readonly own: readonly Demand[];
   /** The nodes that could ever take it, with what it would take there. */
-  readonly spots: readonly Spot[];
+  readonly placements: readonly Placement[];
   /** Where no node could take it: what the best of them has too little of. */
   readonly tooMuch: readonly Demand[];
   readonly provider: string | undefined;
@@ -60,17 +60,17 @@ export class Shapes {
       demands: this.#demandsOn(node, asked),
     }));
     const excess = places.map(({ demands }) => demands.filter(({ resource, amount }) => amount > resource.capacity));
-    const spots = capable.length === 0 ? [] : places.filter((_, at) => excess[at]?.length === 0);
+    const placements = capable.length === 0 ? [] : places.filter((_, at) => excess[at]?.length === 0);
     const least = excess.reduce((fewest, each) => (each.length < fewest.length ? each : fewest));
     const ownExcess = own.filter(({ resource, amount }) => amount > resource.capacity);
-    const tooMuch = [...(spots.length === 0 ? least : []), ...ownExcess];
+    const tooMuch = [...(placements.length === 0 ? least : []), ...ownExcess];
     const calling = {
       requires,
       ...(workspace !== undefined && { workspace }),
       ...(channel !== undefined && { channel }),
       ...(session !== undefined && { session }),
     };
-    return { key, own, spots, tooMuch, ...calling, provider, share: this.#shareOf(asked) };
+    return { key, own, placements, tooMuch, ...calling, provider, share: this.#shareOf(asked) };
   }
 
   /** If another node has a resource and this one does not, this one cannot give any. A resource that no node has is counted by the plan alone. */
@@ -100,7 +100,7 @@ export class Shapes {
 }
 
 /** Everything a task takes in one place, its worker slot included. */
-export const wholeDemand = ({ own }: Shape, { node, demands }: Spot): readonly Demand[] => [
+export const wholeDemand = ({ own }: Shape, { node, demands }: Placement): readonly Demand[] => [
   ...own,
   ...demands,
   { resource: node.slots, amount: 1 },

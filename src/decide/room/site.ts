@@ -5,7 +5,7 @@ import type { Run } from "../../domain/run.ts";
 import type { Priority } from "../../domain/spec.ts";
 import type { Task } from "../../domain/task.ts";
 import type { Instant } from "../../domain/time.ts";
-import { Node, type NodeSpec, type Spot } from "./nodes.ts";
+import { Node, type NodeSpec, type Placement } from "./nodes.ts";
 import { giveBack, type Resource, type Room, take } from "./room.ts";
 import type { Shape } from "./shapes.ts";
 import { afterEnd, ENOUGH, type Shortness } from "./shortness.ts";
@@ -17,7 +17,7 @@ export interface Occupancy {
   readonly shape: Shape;
   readonly lane: Priority;
   readonly worker: WorkerId;
-  readonly spot: Spot;
+  readonly placement: Placement;
   readonly since: Instant;
 }
 
@@ -45,12 +45,12 @@ export class Site {
   }
 
   /** A held task keeps what it took, even if there is less now than when it was claimed. */
-  occupy({ run, task, shape, lane, worker, since }: Omit<Occupancy, "spot">): void {
+  occupy({ run, task, shape, lane, worker, since }: Omit<Occupancy, "placement">): void {
     const node = this.nodeOf(worker);
-    const spot = spotOn(shape, node) ?? { node, demands: [] };
-    node.occupy(worker, spot.demands, since);
+    const placement = spotOn(shape, node) ?? { node, demands: [] };
+    node.occupy(worker, placement.demands, since);
     take(shape.own, since);
-    this.#held.set(task, { run, task, shape, lane, worker, spot, since });
+    this.#held.set(task, { run, task, shape, lane, worker, placement, since });
   }
 
   /** Where the worker is. */
@@ -62,11 +62,11 @@ export class Site {
   release(task: Task, isDone: boolean): Occupancy | undefined {
     const holding = this.#held.get(task);
     if (holding === undefined) return undefined;
-    const { shape, worker, spot } = holding;
+    const { shape, worker, placement } = holding;
     this.#held.delete(task);
-    spot.node.release(worker, spot.demands);
+    placement.node.release(worker, placement.demands);
     giveBack(shape.own);
-    if (isDone && this.nodes.length > 1) this.#madeOn.set(task, spot.node);
+    if (isDone && this.nodes.length > 1) this.#madeOn.set(task, placement.node);
     return holding;
   }
 
@@ -129,7 +129,7 @@ export class Site {
   }
 }
 
-function spotOn({ spots }: Shape, node: Node): Spot | undefined {
-  for (const spot of spots) if (spot.node === node) return spot;
+function spotOn({ placements }: Shape, node: Node): Placement | undefined {
+  for (const placement of placements) if (placement.node === node) return placement;
   return undefined;
 }
