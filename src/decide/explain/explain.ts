@@ -8,8 +8,8 @@ import { isHeld, type Status, type Task } from "../../domain/task.ts";
 import { type Instant, later, millis } from "../../domain/time.ts";
 import type {
   Blocker,
+  DispatchGate,
   Explanation,
-  Gate,
   PoolThere,
   TaskGlimpse,
   Wait,
@@ -144,7 +144,13 @@ export function blockers(lines: Lines, run: Run, now: Instant, context: ExplainC
 }
 
 /** Everything that is checked before a claim, whether or not it stands in the way. */
-function gatesOf(dispatcher: Dispatcher, run: Run, task: Task, now: Instant, context: ExplainContext): readonly Gate[] {
+function gatesOf(
+  dispatcher: Dispatcher,
+  run: Run,
+  task: Task,
+  now: Instant,
+  context: ExplainContext,
+): readonly DispatchGate[] {
   const eligibility = eligible(dispatcher, run, task, undefined, now, context);
   const reasons = eligibility.ok ? [] : eligibility.reasons;
   const isOpen = (reason: WaitReason): boolean => reasons.every((each) => each.reason !== reason);
@@ -159,7 +165,7 @@ function gatesOf(dispatcher: Dispatcher, run: Run, task: Task, now: Instant, con
 }
 
 /** Of a pool's sessions only those that may take the task count as idle. */
-function workersGate(dispatcher: Dispatcher, { spec }: Task): Gate {
+function workersGate(dispatcher: Dispatcher, { spec }: Task): DispatchGate {
   const { roster, workers, idle } = dispatcher;
   if (roster === undefined) return { gate: "workers", open: idle > 0, idle, total: workers };
   const free = [...roster.suited(spec)].filter((session) => stateOf(session, dispatcher) === "idle").length;
@@ -172,9 +178,9 @@ function ownGates(
   task: Task,
   now: Instant,
   context: ExplainContext,
-): readonly Gate[] {
+): readonly DispatchGate[] {
   const { spec, status } = task;
-  const gates: Gate[] = [];
+  const gates: DispatchGate[] = [];
   const total = run.graph.needCount(task.no);
   const unmet = unmetNeeds(run, task).length;
   if (total > 0) gates.push({ gate: "needs", open: unmet === 0, met: total - unmet, total });
@@ -187,7 +193,7 @@ function ownGates(
   return gates;
 }
 
-function pressureGate({ pressure }: Dispatcher, isOpen: (reason: WaitReason) => boolean): readonly Gate[] {
+function pressureGate({ pressure }: Dispatcher, isOpen: (reason: WaitReason) => boolean): readonly DispatchGate[] {
   if (!Number.isFinite(pressure.depth)) return [];
   return [{ gate: "pressure", open: isOpen("backpressure"), ...pressure }];
 }
@@ -197,7 +203,7 @@ function serviceGate(
   run: Run,
   task: Task,
   isOpen: (reason: WaitReason) => boolean,
-): readonly Gate[] {
+): readonly DispatchGate[] {
   const { provider } = dispatcher.runs.shapeOf(run, task);
   if (provider === undefined) return [];
   const { state, failures } = dispatcher.breakers.of(provider);
@@ -205,11 +211,11 @@ function serviceGate(
 }
 
 /** Capabilities, its key, files, rates and resources. */
-function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): readonly Gate[] {
+function workGates(dispatcher: Dispatcher, run: Run, task: Task, now: Instant): readonly DispatchGate[] {
   const { spec } = task;
   const { own, placements, tooMuch, requires } = dispatcher.runs.shapeOf(run, task);
   const missing = dispatcher.missing(requires);
-  const gates: Gate[] = [];
+  const gates: DispatchGate[] = [];
   if (requires.length > 0) {
     gates.push({ gate: "capabilities", open: missing.length === 0, missing, total: requires.length });
   }
@@ -247,7 +253,7 @@ function reservationGate(
   task: Task,
   reasons: readonly Reason[],
   now: Instant,
-): readonly Gate[] {
+): readonly DispatchGate[] {
   const reserved = dispatcher.reservation.current(now)?.task;
   if (reserved === undefined || reserved === task) return [];
   const inTheWay = (each: Reason): boolean =>

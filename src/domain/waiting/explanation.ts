@@ -140,7 +140,7 @@ export type Wait =
   | { readonly reason: "parked"; readonly why: ParkReason; readonly since: Instant };
 
 /** One condition for the start of the task, with the numbers it is judged by. */
-export type Gate =
+export type DispatchGate =
   | { readonly gate: "needs"; readonly open: boolean; readonly met: number; readonly total: number }
   | { readonly gate: "approval"; readonly open: boolean; readonly prompt: string }
   | { readonly gate: "pause"; readonly open: boolean }
@@ -275,7 +275,7 @@ export interface Explanation {
   readonly wait?: Wait;
   /** For a task that waits for other tasks: those of its needs, near or far, that wait for no other task. */
   readonly roots?: Some<TaskGlimpse>;
-  readonly gates: readonly Gate[];
+  readonly gates: readonly DispatchGate[];
   /** For what waits for a session of a pool. */
   readonly pool?: PoolThere;
   /** What was asked for and has not been done yet. */

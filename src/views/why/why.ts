@@ -3,7 +3,14 @@
 import { describeOutcome, isTaken, refText } from "../../domain/outcome.ts";
 import type { StopReason } from "../../domain/task.ts";
 import { between, formatDuration, type Instant, millis } from "../../domain/time.ts";
-import type { Explanation, Gate, PoolThere, SessionThere, Unblock, Wait } from "../../domain/waiting/explanation.ts";
+import type {
+  DispatchGate,
+  Explanation,
+  PoolThere,
+  SessionThere,
+  Unblock,
+  Wait,
+} from "../../domain/waiting/explanation.ts";
 import { unreachable } from "../../std/invariant.ts";
 import type { WhyReply } from "../../wire/replies/why.ts";
 import { askedJson, askedWords } from "../events/system-events.ts";
@@ -113,7 +120,7 @@ const stopWords = (reason: StopReason): string =>
 const ago = (since: Instant | undefined, now: Instant): string =>
   since === undefined ? "some time ago" : `${age(since, now)} ago`;
 
-function workerWords({ idle, total, pool }: Extract<Gate, { gate: "workers" }>): readonly [string, string] {
+function workerWords({ idle, total, pool }: Extract<DispatchGate, { gate: "workers" }>): readonly [string, string] {
   if (pool === undefined) return ["workers", total === 0 ? "no scheduler is running" : `${idle} of ${total} idle`];
   return [
     "sessions",
@@ -149,12 +156,12 @@ function sessionWords({ suits, state, claiming }: SessionThere, { mode }: PoolTh
 const isUnscheduled = (wait: Wait | undefined): boolean => wait?.reason === "capacity" && wait.workers === 0;
 
 /** Whether the gate is open, its name, and its numbers. */
-function gateRow(gate: Gate, now: Instant): Line[] {
+function gateRow(gate: DispatchGate, now: Instant): Line[] {
   const [name, numbers] = gateWords(gate, now);
   return [[gate.open ? toned("good", "✔") : toned("bad", "✖")], [name], [gate.open ? quiet(numbers) : numbers]];
 }
 
-function gateWords(gate: Gate, now: Instant): readonly [string, string] {
+function gateWords(gate: DispatchGate, now: Instant): readonly [string, string] {
   switch (gate.gate) {
     case "needs":
       return ["needs", `${gate.met} of ${gate.total} met`];

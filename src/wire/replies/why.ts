@@ -4,7 +4,7 @@ import { DISPATCH_MODES } from "../../domain/sessions/pool.ts";
 import { SESSION_STATES } from "../../domain/sessions/session.ts";
 import { PRIORITIES } from "../../domain/spec.ts";
 import { FAIL_REASONS, TASK_STATES } from "../../domain/task.ts";
-import { ESTIMATE_SOURCES, type Gate, WAIT_REASONS } from "../../domain/waiting/explanation.ts";
+import { type DispatchGate, ESTIMATE_SOURCES, WAIT_REASONS } from "../../domain/waiting/explanation.ts";
 import { boolean, type Infer, integer, list, nullable, number, oneOf } from "../../std/schema.ts";
 import { type Fields, object } from "../../std/schema-maps.ts";
 import { tagged } from "../../std/schema-tagged.ts";
@@ -14,7 +14,7 @@ import { asked, count, names, time, words } from "./words.ts";
 
 const open = boolean();
 const scope = oneOf(["plan", "machine"]);
-const GATES = {
+const DISPATCH_GATES = {
   needs: { open, met: count(), total: count() },
   approval: { open, prompt: words() },
   pause: { open },
@@ -28,10 +28,10 @@ const GATES = {
   pressure: { open, mode: words(), queued: count(), depth: count() },
   reservation: { open, for: words() },
   workers: { open, idle: count(), total: count(), pool: words().optional() },
-} as const satisfies Readonly<Record<Gate["gate"], Fields>>;
+} as const satisfies Readonly<Record<DispatchGate["gate"], Fields>>;
 
-export const GATE = tagged("gate", GATES);
-export type GateReply = Infer<typeof GATE>;
+export const DISPATCH_GATE = tagged("gate", DISPATCH_GATES);
+export type DispatchGateReply = Infer<typeof DISPATCH_GATE>;
 
 export const WISH = object({
   kind: oneOf(["cancel", "approve", "requeue"]),
@@ -63,7 +63,7 @@ export const WHY = object({
   })
     .optional()
     .describe("When the wait is likely to end, and how that is known."),
-  gates: list(GATE).describe("Everything that must be so before it may start, whether it is or not."),
+  gates: list(DISPATCH_GATE).describe("Everything that must be so before it may start, whether it is or not."),
   pool: object({
     name: words(),
     mode: oneOf(DISPATCH_MODES).optional(),
