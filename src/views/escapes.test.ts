@@ -20,7 +20,7 @@ import { statusText } from "./status/status-text.ts";
 import { remainingText, workersText } from "./status/workers.ts";
 import type { Theme } from "./text/line.ts";
 import { displayWidth } from "./text/text.ts";
-import { Course } from "./timeline/run-progress.ts";
+import { RunProgress } from "./timeline/run-progress.ts";
 import { timelineOf } from "./timeline/timeline.ts";
 import { timelineHtml } from "./timeline/timeline-html.ts";
 import { timelineSvg } from "./timeline/timeline-svg.ts";
@@ -108,7 +108,7 @@ function everyText(evil: string, columns: number, theme: Theme): string[] {
       ),
     ),
     ...reportText(
-      reportOf({ run, now, course: Course.of(run, events), blockers: blockers(dispatcher, run, now), ...texts }),
+      reportOf({ run, now, progress: RunProgress.of(run, events), blockers: blockers(dispatcher, run, now), ...texts }),
       { columns },
       theme,
     ),

@@ -5,7 +5,7 @@ import { blockers } from "../../decide/explain/explain.ts";
 import { taskNo } from "../../domain/graph.ts";
 import { later, millis, seconds } from "../../domain/time.ts";
 import type { Theme } from "../text/line.ts";
-import { Course } from "../timeline/run-progress.ts";
+import { RunProgress } from "../timeline/run-progress.ts";
 import { type ReportInput, reportOf, summaryJson } from "./report.ts";
 import { reportText } from "./report-text.ts";
 
@@ -14,7 +14,7 @@ const tailOf = (): readonly string[] => ["not ok 41 - renders header", "  expect
 const inputFor = ({ run, now, events }: RunFixture, more: Partial<ReportInput> = {}): ReportInput => ({
   run,
   now,
-  course: Course.of(run, events, more.since),
+  progress: RunProgress.of(run, events, more.since),
   tailOf,
   logOf,
   blockers: [],

@@ -10,12 +10,12 @@ import type { SummaryReply } from "../../wire/replies/run.ts";
 import { isRetry, type Titled, titleOf } from "../status/named.ts";
 import { leavesLog } from "../status/own-log.ts";
 import type { Counts } from "../text/sign.ts";
-import type { Course } from "../timeline/run-progress.ts";
+import type { RunProgress } from "../timeline/run-progress.ts";
 import { skippedBy } from "../why/skipped.ts";
 
 export interface ReportInput extends SummaryInput {
   /** Begins at the same moment as the summary. */
-  readonly course: Course;
+  readonly progress: RunProgress;
   /** Another process schedules the run, and continues it as soon as that is possible. */
   readonly served?: boolean;
   /** The run is not the newest one, which commands use when no run is named. */
@@ -81,9 +81,9 @@ const SLOWEST_MAX = 3;
 export const FAILURES_MAX = 5;
 
 export function reportOf(input: ReportInput): Report {
-  const { run, blockers, course } = input;
+  const { run, blockers, progress } = input;
   const ended = endedTasks(input);
-  const path = run.status.state === "finished" ? course.path() : [];
+  const path = run.status.state === "finished" ? progress.path() : [];
   return {
     run: run.manifest.id,
     name: run.manifest.name,
@@ -98,7 +98,7 @@ export function reportOf(input: ReportInput): Report {
     served: input.served === true,
     newest: input.older !== true,
     resumed: sinceOf(input) > run.manifest.submittedAt,
-    workMs: course.workMs,
+    workMs: progress.workMs,
     slowest: ended.sort((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_MAX),
     path: {
       tasks: path.map(({ task }) => task),

@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { RunFixture } from "../../../test/rig/run-fixture.ts";
 import { workerId } from "../../domain/ids.ts";
 import { later, seconds } from "../../domain/time.ts";
-import { Course } from "./run-progress.ts";
+import { RunProgress } from "./run-progress.ts";
 
 describe("what a run's length hung on", () => {
   const pathOf = ({ run, events }: RunFixture): readonly string[] =>
-    Course.of(run, events)
+    RunProgress.of(run, events)
       .path()
       .map(({ task }) => task);
 
@@ -66,7 +66,7 @@ describe("what a run's length hung on", () => {
     fixture.start("a").pass(60).succeed("a").start("b").pass(30);
     const since = later(fixture.now, seconds(-10));
     fixture.succeed("b").start("c").pass(5).succeed("c");
-    expect(Course.of(fixture.run, fixture.events, since).path()).toEqual([
+    expect(RunProgress.of(fixture.run, fixture.events, since).path()).toEqual([
       { task: "b", durationMs: 10_000 },
       { task: "c", durationMs: 5_000 },
     ]);
@@ -81,15 +81,15 @@ describe("the work of a run", () => {
       .pass(3)
       .of("b", { kind: "expired", worker: workerId("local/1"), notBefore: fixture.now });
     fixture.start("b").pass(2).succeed("b");
-    expect(Course.of(fixture.run, fixture.events).workMs).toBe(20_000);
+    expect(RunProgress.of(fixture.run, fixture.events).workMs).toBe(20_000);
   });
 
   test("is that since a moment, of which more cannot have been done than there was time", () => {
     const fixture = new RunFixture({ a: {}, b: {} }).start("a").pass(60).succeed("a").start("b").pass(30);
     const since = later(fixture.now, seconds(-10));
     fixture.succeed("b");
-    expect(Course.of(fixture.run, fixture.events, since).workMs).toBe(10_000);
+    expect(RunProgress.of(fixture.run, fixture.events, since).workMs).toBe(10_000);
     // A command that took the run up saw only the end of an attempt from before.
-    expect(Course.of(fixture.run, fixture.events.slice(-1), since).workMs).toBe(10_000);
+    expect(RunProgress.of(fixture.run, fixture.events.slice(-1), since).workMs).toBe(10_000);
   });
 });

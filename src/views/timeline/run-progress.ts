@@ -16,7 +16,7 @@ export interface Link {
 type ClaimedEvent = Extract<TaskEvent, { readonly kind: "claimed" }>;
 
 /** A few numbers for each task, and none for each attempt: a run may have a million tasks. */
-export class Course {
+export class RunProgress {
   readonly #run: Run;
   readonly #since: Instant;
   readonly #work: Float64Array;
@@ -41,10 +41,10 @@ export class Course {
     this.#before = new Int32Array(run.tasks.length);
   }
 
-  static of(run: Run, events: Iterable<Event>, since?: Instant): Course {
-    const course = new Course(run, since);
-    for (const event of events) course.add(event);
-    return course;
+  static of(run: Run, events: Iterable<Event>, since?: Instant): RunProgress {
+    const progress = new RunProgress(run, since);
+    for (const event of events) progress.add(event);
+    return progress;
   }
 
   get since(): Instant {

@@ -10,7 +10,7 @@ import type { TimelineReply } from "../../wire/replies/run.ts";
 import { type Titled, titleOf } from "../status/named.ts";
 import { iso } from "../text/moment.ts";
 import { type AttemptEnd, endOf } from "./attempt-end.ts";
-import { Course } from "./run-progress.ts";
+import { RunProgress } from "./run-progress.ts";
 
 export interface TimelineAttempt extends Titled {
   readonly task: TaskId;
@@ -53,9 +53,9 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
  */
 export function timelineOf(run: Run, events: readonly Event[], now: Instant | undefined): Timeline {
   const { manifest, status } = run;
-  const course = new Course(run);
-  const drafts = readAttempts(run, events, course);
-  const path = status.state === "active" ? [] : course.path().map(({ task }) => task);
+  const progress = new RunProgress(run);
+  const drafts = readAttempts(run, events, progress);
+  const path = status.state === "active" ? [] : progress.path().map(({ task }) => task);
   const critical = new Set(path);
   const workers = [...new Set(drafts.map(({ worker }) => worker))];
   return {
@@ -74,11 +74,11 @@ export function timelineOf(run: Run, events: readonly Event[], now: Instant | un
 const lastOf = ({ no }: Run, events: readonly Event[]): Instant =>
   events.findLast(({ run }) => run === no)?.at ?? instant(0);
 
-function readAttempts(run: Run, events: Iterable<Event>, course: Course): readonly Draft[] {
+function readAttempts(run: Run, events: Iterable<Event>, progress: RunProgress): readonly Draft[] {
   const drafts: Draft[] = [];
   const open = new Map<TaskNo, Draft>();
   for (const event of events) {
-    course.add(event);
+    progress.add(event);
     if (event.run !== run.no || !isTaskEvent(event)) continue;
     if (event.kind === "claimed") {
       const { worker, attempt, at } = event;

@@ -5,7 +5,7 @@ import type { TaskId } from "../../../domain/ids.ts";
 import { reportOf, summaryJson } from "../../../views/report/report.ts";
 import { reportText } from "../../../views/report/report-text.ts";
 import { plainLine } from "../../../views/status/live.ts";
-import type { Course } from "../../../views/timeline/run-progress.ts";
+import type { RunProgress } from "../../../views/timeline/run-progress.ts";
 import { themeOf } from "../../frame/theme.ts";
 import { openLiveView } from "./run-screen.ts";
 import type { Display, GoOn } from "./run-work.ts";
@@ -20,7 +20,7 @@ export function openDisplay(work: GoOn): Display {
 /** What came of it. */
 export function showReport(
   { opened, context, json, scheduler, state }: GoOn,
-  course: Course,
+  progress: RunProgress,
   interrupted: boolean,
   older: boolean,
 ): void {
@@ -31,14 +31,14 @@ export function showReport(
     run,
     now,
     interrupted,
-    since: course.since,
+    since: progress.since,
     blockers: run.status.state === "stalled" ? blockersOf(scheduler.engine.pools, run, now) : [],
   };
   if (json) return terminal.out(`${JSON.stringify(summaryJson(facts))}\n`);
   const log = (task: TaskId, attempt: number): string => state.log(run.manifest.id, task, attempt);
   const report = reportOf({
     ...facts,
-    course,
+    progress,
     older,
     logOf: log,
     tailOf: (task, attempt) => logTail(log(task, attempt), TAIL_LINES),

@@ -3,7 +3,7 @@ import type { Scheduler } from "../../../app/scheduler.ts";
 import type { Run } from "../../../domain/run.ts";
 import { millis } from "../../../domain/time.ts";
 import { plural } from "../../../views/text/moment.ts";
-import { Course } from "../../../views/timeline/run-progress.ts";
+import { RunProgress } from "../../../views/timeline/run-progress.ts";
 import { openDisplay, showReport } from "./run-display.ts";
 import type { Questions } from "./run-questions.ts";
 import { openRunServer } from "./run-server.ts";
@@ -16,11 +16,11 @@ export async function goOn(work: GoOn): Promise<number> {
   const { engine } = scheduler;
   const { run } = opened;
   const display = openDisplay(work);
-  const course = await courseOf(work);
+  const progress = await courseOf(work);
   const questions = await questionsOf(work, display);
   const stopListening = engine.listen((events) => {
     display.events(events);
-    for (const event of events) course.add(event);
+    for (const event of events) progress.add(event);
     questions?.look();
   });
   const interrupts = hearInterrupts(scheduler, display);
@@ -40,7 +40,7 @@ export async function goOn(work: GoOn): Promise<number> {
   }
   const interrupted = interrupts.count > 0 && run.status.state === "active";
   const older = (await scheduler.store.runs("newest"))[0]?.no !== run.no;
-  showReport(work, course, interrupted, older);
+  showReport(work, progress, interrupted, older);
   return interrupted ? EXIT.interrupted : exitCode(run);
 }
 
@@ -53,9 +53,11 @@ async function questionsOf(work: GoOn, display: Display): Promise<Questions | un
 }
 
 /** The course from the moment at which this command took the run up; the whole course of a run that had ended already. */
-async function courseOf({ scheduler, opened, since }: GoOn): Promise<Course> {
+async function courseOf({ scheduler, opened, since }: GoOn): Promise<RunProgress> {
   const { run, how } = opened;
-  return how === "finished" ? Course.of(run, await scheduler.store.events({ run: run.no })) : new Course(run, since);
+  return how === "finished"
+    ? RunProgress.of(run, await scheduler.store.events({ run: run.no }))
+    : new RunProgress(run, since);
 }
 
 function exitCode({ status }: Run): number {

@@ -11,7 +11,7 @@ import { type Instant, later, seconds } from "../../../domain/time.ts";
 import { reportOf, summaryJson } from "../../../views/report/report.ts";
 import { reportText } from "../../../views/report/report-text.ts";
 import { plainLine } from "../../../views/status/live.ts";
-import { Course } from "../../../views/timeline/run-progress.ts";
+import { RunProgress } from "../../../views/timeline/run-progress.ts";
 import type { Context } from "../../frame/command.ts";
 import { pollInterval } from "../../frame/poll.ts";
 import { themeOf } from "../../frame/theme.ts";
@@ -35,25 +35,25 @@ export async function seeToEnd({ id, root, context, json }: Watching): Promise<n
   await using reader = openReader({ flag: root, env, cwd });
   const row = await findRun(reader, id);
   const run = await loadRun(reader, row);
-  const course = new Course(run);
+  const progress = new RunProgress(run);
   const interrupted = new AbortController();
   const interrupt = (): void => interrupted.abort();
   process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
   try {
-    if (!(await follow(reader, course, run, context, json, interrupted.signal))) {
+    if (!(await follow(reader, progress, run, context, json, interrupted.signal))) {
       terminal.err(`Run ${id} goes on. See it with: ${context.commandsTo({ root })(["status", id])}\n`);
       return EXIT.interrupted;
     }
   } finally {
     process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
   }
-  return await report(reader, await loadRun(reader, row), course, context, json);
+  return await report(reader, await loadRun(reader, row), progress, context, json);
 }
 
 /** Shows the events of the run. True when nothing more will come by itself, false when the reader of the output is gone. */
 async function follow(
   reader: Reader,
-  course: Course,
+  progress: RunProgress,
   run: Run,
   context: Context,
   json: boolean,
@@ -73,7 +73,7 @@ async function follow(
     for (let events = await page(reader, run, after); events.length > 0; events = await page(reader, run, after)) {
       for (const event of events) {
         show(event);
-        course.add(event);
+        progress.add(event);
         if (ENDS.has(event.kind)) isOver = true;
         else if (event.kind === "run_reopened") isOver = false;
       }
@@ -95,7 +95,13 @@ const abandoned = ({ manifest }: Run): UserError =>
     hint: "`rota serve` goes on with it; nothing is lost.",
   });
 
-async function report(reader: Reader, run: Run, course: Course, context: Context, json: boolean): Promise<number> {
+async function report(
+  reader: Reader,
+  run: Run,
+  progress: RunProgress,
+  context: Context,
+  json: boolean,
+): Promise<number> {
   const { terminal } = context;
   const isStalled = run.status.state === "stalled";
   const facts = { run, now: reader.now(), blockers: isStalled ? await explainBlockers(reader, run) : [] };
@@ -105,7 +111,7 @@ async function report(reader: Reader, run: Run, course: Course, context: Context
     const logOf = (task: TaskId, attempt: number): string => reader.state.log(run.manifest.id, task, attempt);
     const tailOf = (task: TaskId, attempt: number): readonly string[] => logTail(logOf(task, attempt), TAIL_LINES);
     const lines = reportText(
-      reportOf({ ...facts, course, served, older: !(await isNewest(reader, run)), logOf, tailOf }),
+      reportOf({ ...facts, progress, served, older: !(await isNewest(reader, run)), logOf, tailOf }),
       { columns: terminal.columns, command: context.commandsTo({ root: reader.state.root }) },
       themeOf(context),
     );
