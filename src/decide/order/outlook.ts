@@ -7,10 +7,10 @@ import type { Instant } from "../../domain/time.ts";
 import { isGateClosed } from "../../domain/waiting/needs.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import { demandsOf } from "./demands.ts";
-import type { Course } from "./rollout-play.ts";
+import type { Schedule } from "./rollout-play.ts";
 
 /** Running tasks come first; the others follow, each after all tasks it waits for. */
-export interface Outlook extends Course {
+export interface Outlook extends Schedule {
   /** The numbers of the tasks in their run. */
   readonly numbers: Int32Array;
 }

@@ -2,7 +2,7 @@
 import type { Demands } from "./demands.ts";
 
 /** What is played through: flat arrays by task, so that a play costs microseconds. */
-export interface Course extends Demands {
+export interface Schedule extends Demands {
   readonly size: number;
   /** How many of the tasks are running: they are the first ones, and hold what they ask for. */
   readonly running: number;
@@ -36,7 +36,7 @@ export function orderBy(ranks: Float64Array): Order {
 
 /** Plays of one course, one after the other, in the same arrays. */
 export class Player {
-  readonly #course: Course;
+  readonly #schedule: Schedule;
   readonly #unmet: Int32Array;
   readonly #free: Float64Array;
   /** Places of the tasks that could begin, in order. */
@@ -48,14 +48,14 @@ export class Player {
   /** When each task ended in the last play, if that play was not given up. */
   readonly ends: Float64Array;
 
-  constructor(course: Course) {
-    const { size, kinds } = course;
-    this.#course = course;
+  constructor(schedule: Schedule) {
+    const { size, kinds } = schedule;
+    this.#schedule = schedule;
     this.#unmet = new Int32Array(size);
     this.#free = new Float64Array(kinds);
     this.#ready = new Int32Array(size);
     this.#out = new Ends(size);
-    this.#least = leastAsked(course);
+    this.#least = leastAsked(schedule);
     this.ends = new Float64Array(size);
   }
 
@@ -74,7 +74,7 @@ export class Player {
   }
 
   #begin({ tasks }: Order): void {
-    const { size, running, costs, unmet, free } = this.#course;
+    const { size, running, costs, unmet, free } = this.#schedule;
     this.#unmet.set(unmet);
     this.#free.set(free);
     this.#out.clear();
@@ -88,7 +88,7 @@ export class Player {
 
   /** Begins the tasks that fit. False when a task begins so late that the bound cannot be kept. */
   #dispatch({ tasks }: Order, now: number, bound: number): boolean {
-    const { kinds, asks, costs, tails } = this.#course;
+    const { kinds, asks, costs, tails } = this.#schedule;
     const ready = this.#ready;
     const free = this.#free;
     const waiting = this.#waiting;
@@ -121,7 +121,7 @@ export class Player {
   }
 
   #end({ places }: Order, task: number): void {
-    const { starts, dependents } = this.#course;
+    const { starts, dependents } = this.#schedule;
     this.#take(task, 1);
     for (let at = starts[task] as number; at < (starts[task + 1] as number); at++) {
       const dependent = dependents[at] as number;
@@ -145,14 +145,14 @@ export class Player {
   }
 
   #take(task: number, sign: 1 | -1): void {
-    const { kinds, asks } = this.#course;
+    const { kinds, asks } = this.#schedule;
     for (let kind = 0, at = task * kinds; kind < kinds; kind++, at++) {
       this.#free[kind] = (this.#free[kind] as number) + sign * (asks[at] as number);
     }
   }
 }
 
-function leastAsked({ size, kinds, asks }: Course): Float64Array {
+function leastAsked({ size, kinds, asks }: Schedule): Float64Array {
   const least = new Float64Array(kinds).fill(Number.POSITIVE_INFINITY);
   for (let at = 0; at < size * kinds; at++) {
     least[at % kinds] = Math.min(least[at % kinds] as number, asks[at] as number);

@@ -12,7 +12,7 @@ import type { Site } from "../room/site.ts";
 import { type Demands, demandsOf } from "./demands.ts";
 import type { Estimates } from "./estimates.ts";
 import { upwardRanks } from "./rank.ts";
-import { type Course, orderBy, Player } from "./rollout-play.ts";
+import { orderBy, Player, type Schedule } from "./rollout-play.ts";
 
 /** The costliest graphs of this size take about 50 ms, which is as long as taking up a run should take. */
 const TASKS_MAX = 3_000;
@@ -68,9 +68,9 @@ function coursesOf(graph: Graph, costs: Float64Array, tails: Float64Array, deman
   const alike = { size: graph.size, running: 0, costs, ...demands, asks: atMostAll(demands) };
   const needs = edgesOf(graph.size, (no, visit) => graph.eachNeed(no, visit));
   const dependents = edgesOf(graph.size, (no, visit) => graph.eachDependent(no, visit));
-  const forth: Course = { ...alike, tails, unmet: countsOf(needs), ...dependents };
+  const forth: Schedule = { ...alike, tails, unmet: countsOf(needs), ...dependents };
   // A play without a bound is never given up, so the distance to the other end is never read.
-  const back: Course = { ...alike, tails: costs, unmet: countsOf(dependents), ...needs };
+  const back: Schedule = { ...alike, tails: costs, unmet: countsOf(dependents), ...needs };
   return { forth, back };
 }
 
@@ -79,7 +79,7 @@ const atMostAll = ({ kinds, free, asks }: Demands): Float64Array =>
   asks.map((amount, at) => Math.min(amount, free[at % kinds] as number));
 
 /** Which tasks come after a task, in the direction of the play. */
-type Edges = Pick<Course, "starts" | "dependents">;
+type Edges = Pick<Schedule, "starts" | "dependents">;
 
 function edgesOf(size: number, each: (no: TaskNo, visit: (other: TaskNo) => void) => void): Edges {
   const starts = new Int32Array(size + 1);
@@ -98,7 +98,7 @@ const countsOf = ({ starts }: Edges): Int32Array =>
   starts.subarray(1).map((end, task) => end - (starts[task] as number));
 
 /** The time that no order can beat: the longest path, or all work of one kind shared out evenly over the room there is for it. */
-function lowerBound({ costs, tails, kinds, free, asks }: Course): number {
+function lowerBound({ costs, tails, kinds, free, asks }: Schedule): number {
   const work = new Float64Array(kinds);
   for (let at = 0; at < asks.length; at++) {
     work[at % kinds] = (work[at % kinds] as number) + (asks[at] as number) * (costs[Math.floor(at / kinds)] as number);
