@@ -3,7 +3,7 @@
  * One scheduler at a time owns a store and writes through `commit`; any process may read, and leave a request for the owner.
  */
 
-import type { History, Lesson } from "../domain/durations/history.ts";
+import type { DurationSample, History } from "../domain/durations/history.ts";
 import type { Event, RunSubmitted } from "../domain/event.ts";
 import type { TaskNo } from "../domain/graph.ts";
 import type { RunId, WorkerId } from "../domain/ids.ts";
@@ -62,7 +62,7 @@ export interface Batch {
   /** Requests that this turn has handled. */
   readonly requestsDone: readonly number[];
   /** The durations of finished runs, by the name of their plan. */
-  readonly lessons: readonly { readonly plan: string; readonly lessons: readonly Lesson[] }[];
+  readonly durationSamples: readonly { readonly plan: string; readonly durationSamples: readonly DurationSample[] }[];
   /** Tasks that a person changed, as they are now. */
   readonly edited: readonly SpecWrite[];
   /** Sessions as they are now; `undefined` for a session that has left. */
@@ -81,7 +81,7 @@ export const NOTHING: Omit<Batch, "epoch"> = {
   runs: [],
   tasks: [],
   requestsDone: [],
-  lessons: [],
+  durationSamples: [],
   edited: [],
   sessions: [],
   pauses: [],

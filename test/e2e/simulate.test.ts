@@ -115,8 +115,8 @@ describe("true durations", () => {
     const { simulate, cwd } = scene();
     const store = openSqliteStore(join(cwd, ".rota", "rota.db"));
     await store.acquire(owner("test"));
-    const lessons = [{ plan: "release", lessons: [{ task: "ship", logMs: Math.log(30_000) }] }];
-    await store.commit({ ...NOTHING, epoch: 1, lessons });
+    const durationSamples = [{ plan: "release", durationSamples: [{ task: "ship", logMs: Math.log(30_000) }] }];
+    await store.commit({ ...NOTHING, epoch: 1, durationSamples });
     await store[Symbol.asyncDispose]();
     const found = read(await simulate("--workers", "2", "--json"));
     expect(found.makespan_ms).toBe(42_000);

@@ -25,7 +25,7 @@ export const NO_HISTORY: History = { durations: new Map(), error: { count: 0, su
 const HISTORY_MEMORY = 20;
 
 /** One task's latest duration, to be added to what is known of it. */
-export interface Lesson {
+export interface DurationSample {
   readonly task: string;
   readonly logMs: number;
   /** ln(actual / estimated), squared, where there was an estimate. */
@@ -40,10 +40,10 @@ const learn = (known: DurationRecord | undefined, logMs: number): DurationRecord
 };
 
 /** The history after a run has added these durations. */
-export function afterLessons({ durations, error }: History, lessons: readonly Lesson[]): History {
+export function afterSamples({ durations, error }: History, durationSamples: readonly DurationSample[]): History {
   const known = new Map(durations);
   let { count, sumOfSquares } = error;
-  for (const { task, logMs, errorSquared } of lessons) {
+  for (const { task, logMs, errorSquared } of durationSamples) {
     known.set(task, learn(known.get(task), logMs));
     if (errorSquared === undefined) continue;
     count++;

@@ -1,6 +1,6 @@
 /** The events since the last commit: each one is folded into the World at once, and waits here to be written. */
 
-import type { Lesson } from "../../domain/durations/history.ts";
+import type { DurationSample } from "../../domain/durations/history.ts";
 import {
   type Event,
   isFromCall,
@@ -35,7 +35,7 @@ export class PendingBatch {
   /** Tasks to write, with the version the store has of them. */
   #tasks = new Map<Task, { readonly run: Run; readonly replaces: number }>();
   #requestsDone: number[] = [];
-  #lessons: Batch["lessons"][number][] = [];
+  #durationSamples: Batch["durationSamples"][number][] = [];
   #urgent = false;
   #edited = new Map<Task, Run>();
   #sessions = new Set<WorkerId>();
@@ -115,8 +115,8 @@ export class PendingBatch {
     this.#urgent = true;
   }
 
-  learn(plan: string, lessons: readonly Lesson[]): void {
-    if (lessons.length > 0) this.#lessons.push({ plan, lessons });
+  learn(plan: string, durationSamples: readonly DurationSample[]): void {
+    if (durationSamples.length > 0) this.#durationSamples.push({ plan, durationSamples });
   }
 
   /** Everything since the last call, as one batch. */
@@ -133,7 +133,7 @@ export class PendingBatch {
       runs: this.#changedRuns(),
       tasks,
       requestsDone: this.#requestsDone,
-      lessons: this.#lessons,
+      durationSamples: this.#durationSamples,
       edited: Array.from(this.#edited, ([{ no, spec }, run]) => ({ run: run.no, task: no, spec })),
       sessions: Array.from(this.#sessions, (id) => ({ id, session: this.#world.sessions.get(id) })),
       pauses: Array.from(this.#pauses, (key) => ({ key, pause: this.#world.pauses.get(key) })),
@@ -141,7 +141,7 @@ export class PendingBatch {
       done: this.#done,
     };
     [this.#events, this.#submitted, this.#requestsDone, this.#answers, this.#done] = [[], [], [], [], []];
-    this.#lessons = [];
+    this.#durationSamples = [];
     this.#urgent = false;
     // New sets, not emptied ones: of a set that is emptied again and again the platform keeps all old entries until a full collection.
     this.#runs = new Set();

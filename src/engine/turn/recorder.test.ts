@@ -151,5 +151,5 @@ test("what a run has taught is written together with its end", async () => {
   for (const process of rig.machine.processes) process.succeeds();
   await rig.clock.settle();
   const last = rig.store.committed.find(({ events }) => events.some(({ kind }) => kind === "run_finished"));
-  expect(last?.lessons.map(({ lessons }) => lessons.length)).toEqual([300]);
+  expect(last?.durationSamples.map(({ durationSamples }) => durationSamples.length)).toEqual([300]);
 });

@@ -1,6 +1,6 @@
 /** Whether a run has come to its end, and which callers wait for that. */
 
-import { lessonsOf } from "../../decide/order/duration-samples.ts";
+import { durationSamplesOf } from "../../decide/order/duration-samples.ts";
 import type { Pools } from "../../decide/pools.ts";
 import { judgeRun } from "../../decide/rules/finish.ts";
 import type { Run } from "../../domain/run.ts";
@@ -56,7 +56,7 @@ export class RunJudge {
   /** Keeps the durations of the run; nothing else of it is needed. */
   #conclude({ pending }: Turn, run: Run): void {
     const { pools, reports, keys } = this.#deps;
-    pending.learn(run.manifest.name, lessonsOf(run));
+    pending.learn(run.manifest.name, durationSamplesOf(run));
     pools.dismiss(run);
     reports.forget(run);
     keys.forget(run.tasks.map(({ spec }) => spec));

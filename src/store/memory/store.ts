@@ -1,6 +1,6 @@
 /** The store in memory: the same promises as long as the process lives. For simulations, tests and plans that need no record. */
 
-import { afterLessons, type History, NO_HISTORY } from "../../domain/durations/history.ts";
+import { afterSamples, type History, NO_HISTORY } from "../../domain/durations/history.ts";
 import { type Event, isRecorded } from "../../domain/event.ts";
 import type { TaskNo } from "../../domain/graph.ts";
 import type { WorkerId } from "../../domain/ids.ts";
@@ -78,8 +78,8 @@ export function openMemoryStore({ lives = () => false, term }: MemoryOptions = {
     for (const event of batch.events) if (isRecorded(event)) ledger.push(asRecorded(event));
     lastSeq = ledger.at(-1)?.seq ?? lastSeq;
     for (const no of batch.requestsDone) requests.delete(no);
-    for (const { plan, lessons } of batch.lessons) {
-      histories.set(plan, afterLessons(histories.get(plan) ?? NO_HISTORY, lessons));
+    for (const { plan, durationSamples } of batch.durationSamples) {
+      histories.set(plan, afterSamples(histories.get(plan) ?? NO_HISTORY, durationSamples));
     }
     for (const { run, task, spec } of batch.edited) {
       const kept = runs.get(run) as Kept;

@@ -28,7 +28,7 @@ parentPort?.on("message", (asked: ToWriter) => {
 const unpacked = (asked: PackedSheet): Sheet => ({
   ...asked,
   rows: unpack(asked.rows),
-  lessons: JSON.parse(asked.lessons) as Sheet["lessons"],
+  durationSamples: JSON.parse(asked.durationSamples) as Sheet["durationSamples"],
 });
 
 function write(sheet: Sheet): void {

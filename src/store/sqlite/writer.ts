@@ -19,10 +19,10 @@ export interface WriterData {
 }
 /** Null: close the file, and end. */
 export type ToWriter = PackedSheet | null;
-export interface PackedSheet extends Omit<Sheet, "rows" | "lessons"> {
+export interface PackedSheet extends Omit<Sheet, "rows" | "durationSamples"> {
   readonly rows: Packed;
   /** As JSON: there may be thousands, and copied one by one they would take four times as long. */
-  readonly lessons: string;
+  readonly durationSamples: string;
 }
 /** How a batch ended. */
 type Answer = { readonly written: boolean } | { readonly failed: WriterFailure };
@@ -95,7 +95,7 @@ export class Writer implements AsyncDisposable {
     // The process stays alive while a batch is being written, and no longer.
     thread.ref();
     const rows = pack(sheet.rows);
-    const packed: PackedSheet = { ...sheet, rows, lessons: JSON.stringify(sheet.lessons) };
+    const packed: PackedSheet = { ...sheet, rows, durationSamples: JSON.stringify(sheet.durationSamples) };
     thread.postMessage(packed satisfies ToWriter, [rows.numbers.buffer]);
     return new Promise((resolve) => this.#waiting.push(resolve));
   }

@@ -46,9 +46,9 @@ export function sheetOf(batch: Batch): Sheet {
   }
   addPages(rows.pages, events);
   // One by one: taking some fields out of an object and spreading the others is slow, and every commit comes through here.
-  const { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers, done } = batch;
+  const { epoch, runs, requestsDone, durationSamples, edited, sessions, pauses, answers, done } = batch;
   const moved = movesIn(tasks, events);
-  return { epoch, runs, requestsDone, lessons, edited, sessions, pauses, answers, done, rows, moved, size };
+  return { epoch, runs, requestsDone, durationSamples, edited, sessions, pauses, answers, done, rows, moved, size };
 }
 
 /** The number of columns of a task's row, without its sum. */

@@ -1,5 +1,10 @@
 /** Writes what a turn has brought, each row with its checksum. */
-import { afterLessons, type DurationRecord, type History, type Lesson } from "../../../domain/durations/history.ts";
+import {
+  afterSamples,
+  type DurationRecord,
+  type DurationSample,
+  type History,
+} from "../../../domain/durations/history.ts";
 import type { RunStatus } from "../../../domain/run.ts";
 import { packSpec } from "../../../domain/spec.ts";
 import type { RunRow } from "../../rows.ts";
@@ -22,7 +27,7 @@ export function writeSheet(target: Target, sheet: Sheet): boolean {
   if (!writeTasks(sql, sheet.rows)) return false;
   sql.pages.add(pages);
   for (const no of sheet.requestsDone) deleteRequest(target, no);
-  for (const { plan, lessons } of sheet.lessons) remember(target, plan, lessons);
+  for (const { plan, durationSamples } of sheet.durationSamples) remember(target, plan, durationSamples);
   for (const edited of sheet.edited) updateSpec(sql, edited);
   advanceSeals(target.seals, sql, sheet.moved);
   writeRegisters(target, sheet);
@@ -75,12 +80,12 @@ export function deleteRequest({ seals, write }: Target, no: number): void {
   write.deleteRequest.run(no);
 }
 
-function remember(target: Target, plan: string, lessons: readonly Lesson[]): void {
+function remember(target: Target, plan: string, durationSamples: readonly DurationSample[]): void {
   const known = readHistory(target, plan);
-  const { durations, error } = afterLessons(known, lessons);
+  const { durations, error } = afterSamples(known, durationSamples);
   let change = 0;
   const rows: Value[] = [];
-  for (const task of new Set(lessons.map((lesson) => lesson.task))) {
+  for (const task of new Set(durationSamples.map((sample) => sample.task))) {
     const values = durationValues(plan, task, durations.get(task) as DurationRecord);
     const before = known.durations.get(task);
     change += sumOf("duration", ...values);
