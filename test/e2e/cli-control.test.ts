@@ -331,7 +331,7 @@ test("tokens are issued once, listed without their secrets, and revoked", async 
   const place = await served({}, "--listen", "127.0.0.1:0");
   const { out, err } = await place.rota(["token", "issue", "laptop", "--scope", "read", "--expires", "1h"]);
   const token = out.trim();
-  const id = /^Token (\S+) may read\./.exec(err)?.[1] as string;
+  const id = /^Token (\S+) has the scope read\./.exec(err)?.[1] as string;
   expect(token).toContain(id);
   const listed = await place.says(["token", "list"]);
   expect(listed).toMatch(new RegExp(`^${id} +laptop +read +issued \\d+s ago +expires in \\d+m`));
