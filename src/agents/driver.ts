@@ -48,6 +48,8 @@ export interface AgentOrder {
   readonly session: string;
   /** The conversation to go on with. */
   readonly resume?: string;
+  /** What earlier attempts of that conversation had counted. */
+  readonly before?: Counted;
   /** Root may not ask some programs for everything. */
   readonly isRoot: boolean;
 }

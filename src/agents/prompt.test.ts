@@ -7,7 +7,6 @@ import { type PromptParts, promptOf } from "./prompt.ts";
 const parts = (more: Partial<PromptParts> = {}): PromptParts => ({
   run: "release-1",
   task: "docs",
-  attempt: 1,
   directory: "/work",
   words: "Write the guide.",
   checks: [],
@@ -49,7 +48,7 @@ describe("a prompt", () => {
   });
 
   it("begins with the same words in every attempt", () => {
-    const [first, second] = [prompt(), prompt({ attempt: 2, earlier: [{ attempt: 1, reason: "exit code 1" }] })];
+    const [first, second] = [prompt(), prompt({ earlier: [{ attempt: 1, reason: "exit code 1" }] })];
     const same = first.indexOf("## When you end");
     expect(second.slice(0, same)).toBe(first.slice(0, same));
   });

@@ -28,7 +28,6 @@ export interface PromptParts {
   readonly run: string;
   readonly task: string;
   readonly title?: string;
-  readonly attempt: number;
   readonly directory: string;
   /** The task's own words, with `${tasks.ID.…}` in them. */
   readonly words: string;

@@ -104,6 +104,22 @@ describe("gemini", () => {
   });
 });
 
+describe("acp", () => {
+  it("tells the bridge the program, what to go on with, and what that had used", () => {
+    const { argv, files, stdin } = start("acp", { resume: "old", before: { cost: 0.5 }, model: "m", mcp: MCP });
+    expect(argv).toEqual(["node", "bridge.js", "/attempt/bridge.json"]);
+    expect(stdin).toBe("prompt");
+    expect(JSON.parse(files["bridge.json"] ?? "")).toEqual({
+      argv: ["agent"],
+      permissions: { mode: "safe", allow: [], deny: [] },
+      mcp: { name: "rota", argv: ["rota", "mcp", "--attempt"], env: { ROTA_TOKEN_FILE: "/attempt/token" } },
+      model: "m",
+      resume: "old",
+      before: { cost: 0.5 },
+    });
+  });
+});
+
 describe("command", () => {
   it("is given its prompt as the plan says", () => {
     expect(start("command")).toMatchObject({ argv: ["agent"], stdin: "prompt" });

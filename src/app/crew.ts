@@ -14,7 +14,7 @@ export interface CrewOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Calls the functions of this program, where it has any. */
   readonly functions?: Executor;
-  /** Nothing was ever run in this state directory: the spawner is started with the first command, if there is one. */
+  /** Nothing was ever run in this state directory: the first shells are started with the first command, if there is one. */
   readonly isNew?: boolean;
 }
 

@@ -23,13 +23,14 @@ export const acp: Driver = {
 
 /** What the bridge has to know stands in a file, since it is more than an argument should hold. */
 function start(order: AgentOrder): Start {
-  const { argv, mcp, model, permissions, resume } = order;
+  const { argv, mcp, model, permissions, resume, before } = order;
   const told: BridgeOrder = {
     argv,
     permissions,
     ...(mcp !== undefined && { mcp }),
     ...(model !== undefined && { model }),
     ...(resume !== undefined && { resume }),
+    ...(before !== undefined && { before }),
   };
   return {
     argv: [...order.bridge, `${order.files}/bridge.json`],
