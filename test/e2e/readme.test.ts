@@ -59,7 +59,11 @@ function startAgent(place: Place, args: readonly string[]): { kill(): void } {
     detached: true,
     stdio: "ignore",
   });
-  return { kill: () => process.kill(-(child.pid as number), "SIGKILL") };
+  const kill = (): void => {
+    // It may have left by itself, since the run is over.
+    if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid as number), "SIGKILL");
+  };
+  return { kill };
 }
 
 test("every command the README names does what it says", async () => {

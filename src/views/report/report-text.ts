@@ -140,7 +140,7 @@ function nextCommands(report: Report, command: CommandWriter): [string, string][
   if (parked !== undefined) next.push([ofRun("requeue", parked.task), "try it again, at no cost"]);
   if (other !== undefined) next.push([ofRun("why", other.task), "what it asks for"]);
   if ((outcome === "waiting" || outcome === "deadlock" || outcome === "interrupted") && !served)
-    next.push([command(["run", file, "--resume"]), "then go on"]);
+    next.push([command(["run", file, "--resume"]), next.length === 0 ? "go on with the run" : "then go on"]);
   if (outcome === "failed" || outcome === "cancelled") next.push([ofRun("retry"), "run again what did not succeed"]);
   return next;
 }

@@ -226,7 +226,7 @@ describe("the report", () => {
         slowest  c 5.5s · b 4s · a 3s
 
       Next
-        rota run /home/ada/app/release.yaml --resume  then go on
+        rota run /home/ada/app/release.yaml --resume  go on with the run
       "
     `);
     expect(summaryJson(inputFor(fixture, { interrupted: true }))).toMatchObject({ outcome: "cancelled" });
